@@ -1,0 +1,66 @@
+# Two commands are all a newcomer needs: `make serve` and `make test`. Everything else is listed by `make help`.
+.DEFAULT_GOAL := help
+.PHONY: help serve test check format lint types layers bench nightly lock clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
+DEVELOP := $(VENV)/.develop-installed
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .preceptor/
+	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" $(BIN)/preceptor serve
+
+test: $(DEVELOP)  ## the whole suite, on SQLite and on a PostgreSQL that the run starts itself
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+check: lint types layers  ## format, lint, types, import contracts
+
+format: $(DEVELOP)  ## fix what can be fixed
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format
+
+lint: $(DEVELOP)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types: $(DEVELOP)
+	$(BIN)/pyright
+
+layers: $(DEVELOP)
+	$(BIN)/lint-imports
+
+bench: $(DEVELOP)  ## ratios against the baselines, measured in one interleaved run
+	$(BIN)/python -m benchmarks
+
+nightly: $(DEVELOP)  ## the same tests with the large sample sizes
+	PRECEPTOR_NIGHTLY=1 $(BIN)/pytest
+
+lock: $(VENV)/.uv-installed  ## pin every dependency again, with hashes and without a registry's name
+	$(BIN)/uv pip compile pyproject.toml --all-extras $(LOCK_OPTIONS) -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(LOCK_OPTIONS) -o requirements-dev.lock
+LOCK_OPTIONS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
+
+clean:  ## forget the environment (your data in .preceptor/ stays)
+	rm -rf $(VENV)
+
+$(VENV)/.uv-installed: tools/uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Preceptor needs Python 3.11 or newer: set PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r tools/uv.lock
+	@touch $@
+
+$(RUNTIME): $(VENV)/.uv-installed requirements.lock pyproject.toml
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock -r tools/build.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEVELOP): $(RUNTIME) requirements-dev.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,22 @@
+"""`make bench`: every benchmark, and on which machine."""
+
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+
+from benchmarks import api, appends
+
+ALL = {"Durable appends, 64 producers": appends.main, "W5 HTTP, 16 connections": api.main}
+
+
+def main() -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%d}  {platform.python_version()}  {os.cpu_count()} cores  load {os.getloadavg()[0]:.1f}")
+    for title, run in ALL.items():
+        print(f"\n## {title}")
+        print("\n".join(run()))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Durable appends a second with 64 producers, against the shortest code that does the same durable work.
+
+- `group`: a bare `sqlite3` writer thread with group commit: one INSERT per append, no chain, no head, no tenant.
+- `naive`: the same INSERT, one commit each, under a lock.
+- `preceptor`: the log: sealed, chained, fenced, its stream's head moved in the same transaction.
+"""
+
+import asyncio
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+from benchmarks.interleaved import compare
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.domain.conversations.conversation import NewConversation
+from preceptor.domain.ids import StreamId
+from preceptor.domain.log import NewEvent
+
+PRODUCERS = 64
+PAYLOAD = '{"text":"' + "An event of ordinary size. " * 12 + '"}'
+TABLE = (
+    "CREATE TABLE events(org TEXT, stream TEXT, seq INTEGER, kind TEXT, at INTEGER, payload TEXT,"
+    " PRIMARY KEY(org, stream, seq)) WITHOUT ROWID"
+)
+INSERT = "INSERT INTO events VALUES('default', ?, ?, 'message.completed', 0, ?)"
+
+
+def bare(folder: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(folder / "bare.db", isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(TABLE)
+    return connection
+
+
+class Asynchronous:
+    """Runs `count` appends from 64 producers at once, each waiting for its acknowledgement."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.done = [0] * PRODUCERS
+
+    async def append(self, producer: int, number: int) -> None:
+        raise NotImplementedError
+
+    def run(self, count: int) -> None:
+        self.loop.run_until_complete(self._all(count // PRODUCERS))
+
+    async def _all(self, each: int) -> None:
+        await asyncio.gather(*(self._produce(producer, each) for producer in range(PRODUCERS)))
+
+    async def _produce(self, producer: int, each: int) -> None:
+        for _ in range(each):
+            self.done[producer] += 1
+            await self.append(producer, self.done[producer])
+
+    def close(self) -> None:
+        self.loop.close()
+
+
+class Group(Asynchronous):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.connection = bare(folder)
+        self.waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self.lock, self.bell = threading.Lock(), threading.Event()
+        threading.Thread(target=self._write_on, daemon=True).start()
+
+    async def append(self, producer: int, number: int) -> None:
+        answer: asyncio.Future[None] = self.loop.create_future()
+        with self.lock:
+            self.waiting.append((producer, number, answer))
+        self.bell.set()
+        await answer
+
+    def _write_on(self) -> None:
+        while True:
+            self.bell.wait()
+            self.bell.clear()
+            with self.lock:
+                batch, self.waiting = self.waiting, []
+            if not batch:
+                continue
+            self.connection.execute("BEGIN IMMEDIATE")
+            for producer, number, _ in batch:
+                self.connection.execute(INSERT, (f"s{producer}", number, PAYLOAD))
+            self.connection.execute("COMMIT")
+            self.loop.call_soon_threadsafe(self._tell, [answer for _, _, answer in batch])
+
+    @staticmethod
+    def _tell(answers: list[asyncio.Future[None]]) -> None:
+        for answer in answers:
+            answer.set_result(None)
+
+
+class Naive(Asynchronous):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.connection = bare(folder)
+
+    async def append(self, producer: int, number: int) -> None:
+        self.connection.execute(INSERT, (f"s{producer}", number, PAYLOAD))
+
+
+class Ours(Asynchronous):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        os.environ.pop("PRECEPTOR_DATABASE_URL", None)
+        self.opening = open_preceptor(Settings.load(data_dir=folder))
+        self.preceptor: Preceptor = self.loop.run_until_complete(self.opening.__aenter__())
+        self.streams = [self.loop.run_until_complete(self._start()) for _ in range(PRODUCERS)]
+        self.event = [NewEvent("message.completed", PAYLOAD)]
+
+    async def _start(self) -> StreamId:
+        started = await self.preceptor.conversations.start(NewConversation(agent_id="assistant"))
+        return StreamId(started.conversation_id)
+
+    async def append(self, producer: int, number: int) -> None:
+        stream = self.streams[producer]
+        await self.preceptor.session.write(lambda work: work.log.append(stream, self.event))
+
+    def close(self) -> None:
+        self.loop.run_until_complete(self.opening.__aexit__(None, None, None))
+        super().close()
+
+
+def main(rounds: int = 7, count: int = 3200) -> list[str]:
+    found = compare({"group": Group, "naive": Naive, "preceptor": Ours}, rounds=rounds, count=count)
+    ours, group, naive = found["preceptor"], found["group"], found["naive"]
+    lines = [
+        f"{name:<10} {1 / figures.median('wall'):>8.0f} appends/s  {figures.median('cpu') * 1e6:>6.0f} µs CPU"
+        f"  {figures.median('written'):>6.0f} bytes written"
+        for name, figures in found.items()
+    ]
+    return [
+        *lines,
+        f"against a bare group-commit writer: {1 / ours.ratio(group, 'wall'):.2f}x its appends/s (goal >= 0.7)",
+        f"against a commit each:              {1 / ours.ratio(naive, 'wall'):.2f}x its appends/s (goal >= 10)",
+    ]
+
+
+if __name__ == "__main__":
+    print("\n".join(main()))

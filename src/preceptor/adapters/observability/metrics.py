@@ -1,0 +1,100 @@
+"""What is counted and timed, in the words of whoever counts; Prometheus is a detail of this file."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
+_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class _ByKind(dict[str, Counter]):
+    """One counter per kind, made when it is first asked for: `labels()` on every call would cost more than counting."""
+
+    def __init__(self, counter: Counter) -> None:
+        super().__init__()
+        self._counter = counter
+
+    def __missing__(self, kind: str) -> Counter:
+        self[kind] = self._counter.labels(kind)
+        return self[kind]
+
+
+class Metrics:
+    """On a registry of its own, so that two apps in one process do not add up."""
+
+    def __init__(self) -> None:
+        self._registry = here = CollectorRegistry()
+        self._requests = Counter(
+            "preceptor_http_requests_total", "Requests answered.", ("method", "route", "status"), registry=here
+        )
+        self._request_seconds = Histogram(
+            "preceptor_http_request_seconds",
+            "How long requests took to answer.",
+            ("method", "route"),
+            buckets=_REQUEST_SECONDS,
+            registry=here,
+        )
+        self._known_requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._commit_seconds = Histogram(
+            "preceptor_commit_seconds", "One group commit.", buckets=_COMMIT_SECONDS, registry=here
+        )
+        self._commit_batch = Histogram(
+            "preceptor_commit_batch_size", "Writes made durable by one commit.", buckets=_BATCH_SIZES, registry=here
+        )
+        self._storage_errors = _ByKind(
+            Counter("preceptor_storage_errors_total", "Storage let us down.", ("kind",), registry=here)
+        )
+        self._rate_limited = _ByKind(
+            Counter("preceptor_rate_limited_total", "Requests turned away for now.", ("kind",), registry=here)
+        )
+        self._preconditions_failed = Counter(
+            "preceptor_preconditions_failed_total", "Changes refused: made to an old version.", registry=here
+        )
+        self._fenced_writes = Counter(
+            "preceptor_fenced_writes_total", "Writes refused: the writer had lost its lease.", registry=here
+        )
+        self._streams_open = Gauge("preceptor_streams_open", "Event streams being read right now.", registry=here)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """`route` is the pattern (`/api/agents/{id}`), never the path: each new value is kept for ever."""
+        key = (method, route, status)
+        counter, histogram = self._known_requests.get(key) or self._meet(key)
+        counter.inc()
+        histogram.observe(seconds)
+
+    def _meet(self, key: tuple[str, str, int]) -> tuple[Counter, Histogram]:
+        method, route, status = key
+        if method not in _METHODS:
+            return self._counted("other", route, status)
+        return self._known_requests.setdefault(key, self._counted(method, route, status))
+
+    def _counted(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        return self._requests.labels(method, route, status), self._request_seconds.labels(method, route)
+
+    def commit(self, batch: int, seconds: float) -> None:
+        self._commit_batch.observe(batch)
+        self._commit_seconds.observe(seconds)
+
+    def storage_error(self, kind: str) -> None:
+        self._storage_errors[kind].inc()
+
+    def rate_limited(self, kind: str) -> None:
+        self._rate_limited[kind].inc()
+
+    def precondition_failed(self) -> None:
+        self._preconditions_failed.inc()
+
+    def fenced_write(self) -> None:
+        self._fenced_writes.inc()
+
+    def stream_opened(self) -> None:
+        self._streams_open.inc()
+
+    def stream_closed(self) -> None:
+        self._streams_open.dec()
+
+    def render(self) -> tuple[bytes, str]:
+        """The body for Prometheus and its content type."""
+        return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4

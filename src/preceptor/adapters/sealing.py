@@ -1,0 +1,72 @@
+"""What is kept secret at rest, and what is handed out to be shown back: both hang on the installation's secret key."""
+
+import hmac
+import os
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import ClassVar
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from preceptor.domain.errors import Invalid
+
+_VERSION = b"\x01"
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+
+
+@dataclass(eq=False)
+class SealBroken(Invalid):
+    code: ClassVar[str] = "seal_broken"
+    sentence: str = (
+        "A stored secret cannot be opened: PRECEPTOR_SECRET_KEY differs from the one it was sealed with, or the stored "
+        "value was changed. Start with the former key, or enter the secret again."
+    )
+
+
+@dataclass(eq=False)
+class NoSecretKey(Invalid):
+    code: ClassVar[str] = "no_secret_key"
+    sentence: str = "PRECEPTOR_SECRET_KEY is empty. Set it to a long random text, or unset it to have one generated."
+
+
+class SealedBox:
+    """Seals, opens, signs and verifies with keys derived from one secret, a separate one for each purpose."""
+
+    def __init__(self, secret_key: str) -> None:
+        if not secret_key:
+            raise NoSecretKey
+        self._secret = secret_key.encode(errors="surrogatepass")
+        self._cipher = AESGCM(self._derive("seal"))
+
+    def seal(self, plain: bytes, context: bytes) -> bytes:
+        """It opens again only with the same `context`: name the row there, so that it cannot be moved to another."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return _VERSION + nonce + self._cipher.encrypt(nonce, plain, _VERSION + context)
+
+    def open(self, sealed: bytes, context: bytes) -> bytes:
+        version, nonce, body = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        if version != _VERSION or len(body) < _TAG_BYTES:
+            raise SealBroken
+        try:
+            return self._cipher.decrypt(nonce, body, version + context)
+        except InvalidTag:
+            raise SealBroken from None
+
+    def sign(self, message: bytes, purpose: str) -> str:
+        """Safe in a URL or a cookie. A signature for one purpose is worth nothing for another."""
+        digest = hmac.digest(self._derive(f"sign {purpose}"), message, sha256)
+        return urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    def verify(self, message: bytes, signature: str, purpose: str) -> bool:
+        """Takes the same time whether the first character is wrong or the last."""
+        expected = self.sign(message, purpose)
+        return hmac.compare_digest(expected.encode(), signature.encode(errors="surrogatepass"))
+
+    def _derive(self, purpose: str) -> bytes:
+        label = f"preceptor/1 {purpose}".encode(errors="surrogatepass")
+        return HKDF(SHA256(), length=32, salt=None, info=label).derive(self._secret)

@@ -1,0 +1,33 @@
+"""Agents in SQL."""
+
+from dataclasses import dataclass
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import bodies_after, body_by_id, insert_into, update_by_key
+from preceptor.adapters.storage.tables import agents
+from preceptor.domain.agents import Agent
+from preceptor.domain.ids import AgentId
+
+ADD = insert_into(agents)
+REPLACE = update_by_key(agents)
+FIND = body_by_id(agents)
+PAGE = bodies_after(agents)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAgents:
+    work: Transaction
+
+    async def add(self, agent: Agent) -> None:
+        await self.work.run(ADD, id=agent.agent_id, body=agent.model_dump_json())
+
+    async def replace(self, agent: Agent) -> None:
+        await self.work.run(REPLACE, id=agent.agent_id, body=agent.model_dump_json())
+
+    async def find(self, agent_id: AgentId) -> Agent | None:
+        row = await self.work.one(FIND, id=agent_id)
+        return Agent.model_validate_json(row[0]) if row else None
+
+    async def page(self, after: str | None, limit: int) -> list[Agent]:
+        rows = await self.work.all(PAGE, after=after or "", limit=limit)
+        return [Agent.model_validate_json(row[0]) for row in rows]

@@ -1,0 +1,45 @@
+"""What a repository may ask of the transaction it lives in."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from preceptor.adapters.storage.statements import Row, Statement
+from preceptor.domain.ids import OrgId, StreamId
+
+
+class Executor(Protocol):
+    """Carries out statements on one connection, inside one transaction."""
+
+    async def all(self, statement: Statement, values: Row) -> list[Row]: ...
+
+    async def run(self, statement: Statement, values: Row) -> int: ...
+
+    async def many(self, statement: Statement, rows: Sequence[Row]) -> None: ...
+
+
+class Transaction:
+    """One transaction, scoped to an organisation: `:org` is bound here and nowhere else."""
+
+    __slots__ = ("executor", "grown", "now", "org")
+
+    def __init__(self, executor: Executor, org: OrgId, now: datetime) -> None:
+        self.executor = executor
+        self.org = org
+        self.now = now
+        self.grown: list[tuple[OrgId, StreamId]] = []
+        """Streams this transaction appended to; their readers are woken once it is committed."""
+
+    async def all(self, statement: Statement, **values: Any) -> list[Row]:
+        values["org"] = self.org
+        return await self.executor.all(statement, statement.in_place(values))
+
+    async def one(self, statement: Statement, **values: Any) -> Row | None:
+        values["org"] = self.org
+        rows = await self.executor.all(statement, statement.in_place(values))
+        return rows[0] if rows else None
+
+    async def run(self, statement: Statement, **values: Any) -> int:
+        """Return how many rows were changed."""
+        values["org"] = self.org
+        return await self.executor.run(statement, statement.in_place(values))

@@ -1,0 +1,119 @@
+"""The log in SQL: append, read on, take over, checkpoint."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import orjson
+from sqlalchemy import bindparam, literal_column, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Row, Statement, insert_into, limited, mine
+from preceptor.adapters.storage.tables import events, streams
+from preceptor.domain.errors import NotFound
+from preceptor.domain.ids import StreamId
+from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent, seal
+from preceptor.domain.times import to_micros
+
+SALT = 16
+CHECKPOINT = "log.checkpoint"
+
+ADD = insert_into(events)
+START = insert_into(streams)
+HEAD = select(streams.c.seq, streams.c.hash, streams.c.epoch).where(mine(streams), streams.c.id == bindparam("id"))
+READ_HEAD = Statement.of(HEAD)
+LOCK_HEAD = Statement.of(HEAD.with_for_update())
+MOVE = Statement.of(
+    update(streams)
+    .where(mine(streams), streams.c.id == bindparam("named"))
+    .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
+)
+TAKE = Statement.of(
+    update(streams)
+    .where(mine(streams), streams.c.id == bindparam("named"))
+    .values(epoch=streams.c.epoch + literal_column("1"))
+)
+AFTER = Statement.of(
+    limited(
+        select(events)
+        .where(mine(events), events.c.stream == bindparam("stream"), events.c.seq > bindparam("after"))
+        .order_by(events.c.seq)
+    )
+)
+# Checkpoints are the installation's: they cover the streams of every organisation.
+GROWN = Statement.of(
+    limited(
+        select(streams.c.org, streams.c.id, streams.c.seq, streams.c.hash)
+        .where(streams.c.seq > streams.c.anchored)
+        .order_by(streams.c.org, streams.c.id)
+    )
+)
+ANCHOR = Statement.of(
+    update(streams)
+    .where(streams.c.org == bindparam("of_org"), streams.c.id == bindparam("named"))
+    .values(anchored=bindparam("up_to"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLog:
+    work: Transaction
+
+    async def start(self, stream: StreamId, new: Sequence[NewEvent]) -> list[Event]:
+        """Begin a stream that does not exist yet."""
+        sealed = await self._write(stream, Head(), new)
+        last = sealed[-1]
+        await self.work.run(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0)
+        return sealed
+
+    async def append(self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None) -> list[Event]:
+        """Add to a stream. With an `epoch`, only while no other writer has taken the stream over."""
+        org, executor = self.work.org, self.work.executor
+        head = _head(await executor.all(LOCK_HEAD, (org, stream)))
+        if head is None and stream == ORG_STREAM:
+            return await self.start(stream, new)
+        if head is None:
+            raise NotFound("stream", stream)
+        if epoch is not None and epoch != head.epoch:
+            raise Fenced(stream=stream)
+        sealed = await self._write(stream, head, new)
+        await executor.run(MOVE, (sealed[-1].seq, sealed[-1].hash, org, stream))
+        return sealed
+
+    async def take_over(self, stream: StreamId) -> int:
+        """Become the one writer of a stream: whoever held an older epoch is fenced off from now on."""
+        if not await self.work.run(TAKE, named=stream):
+            raise NotFound("stream", stream)
+        head = await self.head(stream)
+        assert head is not None
+        return head.epoch
+
+    async def head(self, stream: StreamId) -> Head | None:
+        return _head(await self.work.all(READ_HEAD, id=stream))
+
+    async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]:
+        rows = await self.work.all(AFTER, stream=stream, after=seq, limit=limit)
+        return [Event(*row) for row in rows]
+
+    async def checkpoint(self, limit: int) -> Event | None:
+        """Write the heads of up to `limit` streams that grew since the last checkpoint into our own stream."""
+        grown = await self.work.all(GROWN, limit=limit)
+        told = [(org, stream, seq, bytes(head).hex()) for org, stream, seq, head in grown if org != self.work.org]
+        if not told:
+            return None
+        [event] = await self.append(ORG_STREAM, [NewEvent(CHECKPOINT, orjson.dumps({"heads": told}).decode())])
+        for org, stream, seq, _ in told:
+            await self.work.run(ANCHOR, of_org=org, named=stream, up_to=seq)
+        return event
+
+    async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
+        salts = [os.urandom(SALT) for _ in new]
+        sealed = seal(self.work.org, stream, head, new, at=to_micros(self.work.now), salts=salts)
+        await self.work.executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
+        self.work.grown.append((self.work.org, stream))
+        return sealed
+
+
+def _head(rows: list[Row]) -> Head | None:
+    return Head(*rows[0]) if rows else None

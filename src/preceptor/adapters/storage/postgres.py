@@ -1,0 +1,209 @@
+"""PostgreSQL: a pool of connections, one transaction each, fenced by row-level security."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final, LiteralString, TypeVar, cast
+
+import psycopg
+from psycopg import AsyncConnection, errors
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from preceptor.adapters.storage.faults import reach
+from preceptor.adapters.storage.statements import Row, Statement
+from preceptor.adapters.storage.tails import Tails
+from preceptor.adapters.storage.work import SqlWork
+from preceptor.domain.errors import CannotStart, Conflict, DiskFull, PreceptorError, ShuttingDown, Unavailable
+from preceptor.domain.ids import OrgId, StreamId
+from preceptor.domain.ownership import Owner
+from preceptor.engine.ports import Program
+
+Result = TypeVar("Result")
+
+POOL = 16
+PATIENCE = 5.0
+"""Seconds to wait for a connection, and for a statement, before we say that the database is not there."""
+RECONNECT = 0.5
+"""Seconds between two attempts to reach a database that went away, while someone waits for it."""
+TRIES = 20
+LOOK_AGAIN = 0.5
+SESSION = "-c statement_timeout=30000 -c default_transaction_isolation=repeatable\\ read"
+"""A transaction that changes what another changed since it began fails and is run again: no edit is lost unseen."""
+
+TENANT_ROLE = "preceptor_tenant"
+OPEN = "SELECT clock_timestamp(), set_config('role', %(role)s, true), set_config('preceptor.org', %(org)s, true)"
+"""One round trip that puts up the fence and reads the clock. The role `none` means: stay who you are."""
+OPEN_TO_READ: Final = OPEN + ", set_config('transaction_read_only', 'on', true)"
+RACES = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+
+BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+
+
+@dataclass(slots=True)
+class PostgresExecutor:
+    connection: AsyncConnection[Row]
+
+    async def all(self, statement: Statement, values: Row) -> list[Row]:
+        cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
+        return await cursor.fetchall()
+
+    async def run(self, statement: Statement, values: Row) -> int:
+        cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
+        return cursor.rowcount
+
+    async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
+        if len(rows) == 1:
+            await self.connection.execute(cast("LiteralString", statement.postgres), rows[0])
+            return
+        async with self.connection.cursor() as cursor:
+            await cursor.executemany(cast("LiteralString", statement.postgres), rows)
+
+
+class PostgresStore:
+    def __init__(
+        self,
+        pool: "AsyncConnectionPool[AsyncConnection[Row]]",
+        role: str,
+        *,
+        committed: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self.tails = Tails(look_again=LOOK_AGAIN)
+        self._pool = pool
+        self._role = role
+        self._committed = committed
+        self._queues: defaultdict[OrgId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Where an organisation's transactions that lost a race line up, so that each loses only once."""
+
+    @classmethod
+    async def open(
+        cls, url: str, *, size: int = POOL, committed: Callable[[int, float], None] | None = None
+    ) -> "PostgresStore":
+        pool: AsyncConnectionPool[AsyncConnection[Row]] = AsyncConnectionPool(
+            url,
+            min_size=1,
+            max_size=size,
+            timeout=PATIENCE,
+            kwargs={"autocommit": True, "connect_timeout": int(PATIENCE), "options": SESSION},
+            open=False,
+            reconnect_timeout=RECONNECT,
+            reconnect_failed=_try_on,
+        )
+        with of_start(url):
+            try:
+                await pool.open(wait=True, timeout=PATIENCE)
+                async with pool.connection() as connection:
+                    row = await (await connection.execute(BYPASSES)).fetchone()
+            except BaseException:
+                await pool.close()
+                raise
+        return cls(pool, TENANT_ROLE if row and row[0] else "", committed=committed)
+
+    async def read(self, owner: Owner, program: Program[Result]) -> Result:
+        """Run `program` on one snapshot."""
+        return await self._settle(owner, program, OPEN_TO_READ)
+
+    async def write(self, owner: Owner, program: Program[Result]) -> Result:
+        began = time.perf_counter()
+        result = await self._settle(owner, program, OPEN)
+        if self._committed is not None:
+            self._committed(1, time.perf_counter() - began)
+        return result
+
+    async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
+        owner = Owner.model_construct(org_id=org, user_id="")
+
+        async def grown() -> bool:
+            head = await self.read(owner, lambda work: work.log.head(stream))
+            return head is not None and head.seq > after
+
+        await self.tails.wait((org, stream), grown, patience)
+
+    async def close(self) -> None:
+        await self._pool.close(timeout=2)
+
+    async def _settle(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
+        """Run again what lost a race; say plainly when the database is not there."""
+        queue = self._queues[owner.org_id]
+        try:
+            if not queue.locked():
+                with suppress(*RACES, Stale):
+                    return await self._transact(owner, program, opening)
+            async with queue:
+                for _ in range(TRIES):
+                    with suppress(*RACES, Stale):
+                        return await self._transact(owner, program, opening)
+                return await self._transact(owner, program, opening)
+        except errors.UniqueViolation as error:
+            raise Conflict from error
+        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed, OSError) as error:
+            raise of_postgres(error) from error
+
+    async def _transact(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
+        work: SqlWork | None = None
+        try:
+            async with self._pool.connection() as connection:
+                reach("postgres.begin")
+                async with connection.transaction():
+                    opened = await connection.execute(opening, {"role": self._role or "none", "org": owner.org_id})
+                    [row] = await opened.fetchall()
+                    work = SqlWork(PostgresExecutor(connection), owner.org_id, row[0])
+                    result = await program(work)
+                    reach("postgres.before-commit")
+                reach("postgres.after-commit")
+        except psycopg.OperationalError as error:
+            if work is not None:
+                raise
+            await self._pool.check()
+            raise Stale from error
+        self.tails.wake(work.grown)
+        return result
+
+
+class Stale(psycopg.OperationalError):
+    """PostgreSQL was restarted since this connection was last used; nothing had been asked of it yet."""
+
+
+async def _try_on(pool: "AsyncConnectionPool[AsyncConnection[Row]]") -> None:
+    if pool.get_stats().get("requests_waiting"):
+        await pool.check()
+
+
+def of_postgres(error: Exception) -> PreceptorError:
+    """The typed failure for an error of PostgreSQL while serving."""
+    match error:
+        case errors.DiskFull():
+            return DiskFull()
+        case PoolClosed():
+            return ShuttingDown("Preceptor is stopping.")
+        case _:
+            return Unavailable(f"PostgreSQL does not answer right now ({type(error).__name__}).")
+
+
+@contextmanager
+def of_start(url: str) -> Generator[None]:
+    """While starting: a database that does not answer is something the operator can mend."""
+    try:
+        yield
+    except (psycopg.Error, PoolTimeout, OSError) as error:
+        raise CannotStart(unreachable(url, error)) from error
+
+
+def unreachable(url: str, error: Exception) -> str:
+    """Why PostgreSQL cannot be used, without the password that is part of its address."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        return (
+            "PRECEPTOR_DATABASE_URL is not a PostgreSQL address. Write it as postgresql://user:password@host/database."
+        )
+    where = f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
+    why = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    secret = str(parts.get("password") or "")
+    return (
+        f"PostgreSQL at {where} cannot be used: {why.replace(secret, '***') if secret else why}. "
+        "Start it, or correct PRECEPTOR_DATABASE_URL."
+    )

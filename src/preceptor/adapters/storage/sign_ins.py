@@ -1,0 +1,36 @@
+"""One-time sign-in tokens, kept as hashes."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import bindparam, delete, select
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into
+from preceptor.adapters.storage.tables import sign_ins
+from preceptor.domain.ownership import Owner
+from preceptor.domain.times import to_micros
+
+ADD = insert_into(sign_ins)
+# Whoever holds the token is whom it signs in: the look-up is by its hash, across organisations.
+FIND = Statement.of(
+    select(sign_ins.c.owner, sign_ins.c.expires).where(sign_ins.c.token_hash == bindparam("token_hash"))
+)
+REMOVE = Statement.of(delete(sign_ins).where(sign_ins.c.token_hash == bindparam("token_hash")))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSignIns:
+    work: Transaction
+
+    async def add(self, token_hash: str, owner: Owner, expires_at: datetime) -> None:
+        row = {"token_hash": token_hash, "owner": owner.model_dump_json(), "expires": to_micros(expires_at)}
+        await self.work.run(ADD, **row)
+
+    async def redeem(self, token_hash: str) -> Owner | None:
+        """Use a token up. Of two who try at once, the delete lets one win."""
+        row = await self.work.one(FIND, token_hash=token_hash)
+        won = await self.work.run(REMOVE, token_hash=token_hash)
+        if row is None or not won or row[1] <= to_micros(self.work.now):
+            return None
+        return Owner.model_validate_json(row[0])

@@ -1,0 +1,29 @@
+"""Users in SQL."""
+
+from dataclasses import dataclass
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import bodies_after, body_by_id, insert_into
+from preceptor.adapters.storage.tables import users
+from preceptor.domain.ids import UserId
+from preceptor.domain.users import User
+
+ADD = insert_into(users)
+FIND = body_by_id(users)
+PAGE = bodies_after(users)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlUsers:
+    work: Transaction
+
+    async def add(self, user: User) -> None:
+        await self.work.run(ADD, id=user.user_id, body=user.model_dump_json())
+
+    async def find(self, user_id: UserId) -> User | None:
+        row = await self.work.one(FIND, id=user_id)
+        return User.model_validate_json(row[0]) if row else None
+
+    async def page(self, after: str | None, limit: int) -> list[User]:
+        rows = await self.work.all(PAGE, after=after or "", limit=limit)
+        return [User.model_validate_json(row[0]) for row in rows]

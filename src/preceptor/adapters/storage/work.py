@@ -1,0 +1,47 @@
+"""A unit of work: one transaction and the repositories on it. Repositories speak values and never commit."""
+
+from preceptor.adapters.storage.agents import SqlAgents
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.conversations import SqlConversations
+from preceptor.adapters.storage.idempotency import SqlIdempotency
+from preceptor.adapters.storage.keys import SqlKeys
+from preceptor.adapters.storage.log import SqlLog
+from preceptor.adapters.storage.orgs import SqlOrgs
+from preceptor.adapters.storage.sign_ins import SqlSignIns
+from preceptor.adapters.storage.users import SqlUsers
+
+
+class SqlWork(Transaction):
+    __slots__ = ()
+
+    @property
+    def log(self) -> SqlLog:
+        return SqlLog(self)
+
+    @property
+    def orgs(self) -> SqlOrgs:
+        return SqlOrgs(self)
+
+    @property
+    def users(self) -> SqlUsers:
+        return SqlUsers(self)
+
+    @property
+    def keys(self) -> SqlKeys:
+        return SqlKeys(self)
+
+    @property
+    def agents(self) -> SqlAgents:
+        return SqlAgents(self)
+
+    @property
+    def conversations(self) -> SqlConversations:
+        return SqlConversations(self)
+
+    @property
+    def idempotency(self) -> SqlIdempotency:
+        return SqlIdempotency(self)
+
+    @property
+    def sign_ins(self) -> SqlSignIns:
+        return SqlSignIns(self)

@@ -1,0 +1,103 @@
+"""A conversation, folded from its events."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import reduce
+from typing import Annotated
+
+import orjson
+from pydantic import AwareDatetime, Field, JsonValue, StringConstraints
+
+from preceptor.domain.ids import AgentId, ConversationId
+from preceptor.domain.log import Event, NewEvent
+from preceptor.domain.ownership import Owner
+from preceptor.domain.times import from_micros
+from preceptor.domain.value import ANY_TEXT, Json, Value, left_out, told
+
+Title = Annotated[str, StringConstraints(max_length=300, pattern=ANY_TEXT)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=ANY_TEXT)]
+Metadata = Annotated[dict[Label, Json], Field(max_length=50)]
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+class NewConversation(Value):
+    agent_id: str = Field(min_length=1, max_length=128, pattern=ANY_TEXT)
+    title: Title | None = None
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class ConversationChange(Value):
+    """What to change; what is left out stays."""
+
+    title: Title | None = None
+    metadata: Metadata = left_out()
+
+
+class Conversation(Value):
+    conversation_id: ConversationId
+    agent_id: AgentId
+    title: str | None
+    status: Status
+    metadata: dict[str, JsonValue]
+    owner: Owner
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    revision: int
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.revision}"'
+
+
+def started(new: NewConversation, owner: Owner) -> NewEvent:
+    facts = new.model_dump(mode="json") | {"owner": owner.model_dump(mode="json")}
+    return NewEvent("conversation.started", orjson.dumps(facts).decode())
+
+
+def changed(change: ConversationChange) -> NewEvent:
+    return NewEvent("conversation.changed", change.model_dump_json(exclude_unset=True))
+
+
+def archived() -> NewEvent:
+    return NewEvent("conversation.archived", "{}")
+
+
+def fold(events: Iterable[Event], state: Conversation | None = None) -> Conversation | None:
+    """The conversation after `events`; None while it has not started."""
+    return reduce(after, events, state)
+
+
+def after(state: Conversation | None, event: Event) -> Conversation | None:
+    """One step of the fold. Events of other kinds (turns, messages) are not about the conversation itself."""
+    at = from_micros(event.at)
+    match event.kind:
+        case "conversation.started":
+            facts = orjson.loads(event.payload or "{}")
+            return Conversation(
+                conversation_id=ConversationId(event.stream),
+                agent_id=facts["agentId"],
+                title=facts["title"],
+                status=Status.ACTIVE,
+                metadata=facts["metadata"],
+                owner=Owner.model_validate(facts["owner"]),
+                created_at=at,
+                updated_at=at,
+                revision=1,
+            )
+        case "conversation.changed":
+            change = ConversationChange.model_validate_json(event.payload or "{}")
+            return _stepped(state, at, **told(change))
+        case "conversation.archived":
+            return _stepped(state, at, status=Status.ARCHIVED)
+        case _:
+            return state
+
+
+def _stepped(state: Conversation | None, at: AwareDatetime, **news: object) -> Conversation | None:
+    if state is None:
+        return None
+    return state.model_copy(update=news | {"updated_at": at, "revision": state.revision + 1})

@@ -1,0 +1,12 @@
+"""One name per kind of identifier, so that two kinds are never swapped."""
+
+from typing import NewType
+
+OrgId = NewType("OrgId", str)
+UserId = NewType("UserId", str)
+GroupId = NewType("GroupId", str)
+KeyId = NewType("KeyId", str)
+AgentId = NewType("AgentId", str)
+ConversationId = NewType("ConversationId", str)
+TurnId = NewType("TurnId", str)
+StreamId = NewType("StreamId", str)

@@ -1,0 +1,22 @@
+"""Organisations: the walls between tenants."""
+
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field, StringConstraints
+
+from preceptor.domain.ids import OrgId
+from preceptor.domain.value import VISIBLE_TEXT, Value
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=VISIBLE_TEXT)]
+
+
+class NewOrg(Value):
+    org_id: Slug = Field(description="Chosen by you, for good: it is part of every address.")
+    name: Name
+
+
+class Org(Value):
+    org_id: OrgId
+    name: str
+    created_at: AwareDatetime

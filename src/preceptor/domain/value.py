@@ -1,0 +1,48 @@
+"""The base of everything that is sent, stored or configured."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+from typing_extensions import TypeAliasType
+
+ANY_TEXT = r"^[^\x00]*$"
+"""Text that every database can keep. Spelled out, because `\\s` and `\\S` differ between languages."""
+VISIBLE_TEXT = r"^[^\x00]*[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff][^\x00]*$"
+"""Such text, with something in it that can be seen."""
+
+Text = Annotated[str, StringConstraints(pattern=ANY_TEXT)]
+Number = Annotated[int | float, Field(ge=-(2**63), le=2**63 - 1)]
+Json = TypeAliasType("Json", "bool | Number | Text | list[Json] | dict[Text, Json] | None")
+"""JSON that means the same to everyone who reads it."""
+
+
+class Value(BaseModel):
+    """Checked when built, never changed afterwards, equal to any other with the same content.
+
+    Python says `created_at`, JSON says `createdAt`; both are accepted when a value is built in code.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        allow_inf_nan=False,
+    )
+
+
+def left_out() -> Any:
+    """The default of a field in a change: it may be left out, but not be null."""
+    return Field(default=None, json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+def told(change: Value) -> dict[str, Any]:
+    """What a change says, by field name."""
+    return {name: getattr(change, name) for name in change.model_fields_set}

@@ -1,0 +1,120 @@
+"""Conversations: start, read, change, archive, list, follow."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from preceptor.domain.conversations.conversation import (
+    Conversation,
+    ConversationChange,
+    NewConversation,
+    Status,
+    changed,
+    fold,
+    started,
+)
+from preceptor.domain.conversations.conversation import (
+    archived as archived_event,
+)
+from preceptor.domain.errors import NotFound
+from preceptor.domain.ids import AgentId, ConversationId, StreamId, UserId
+from preceptor.domain.log import Event, NewEvent
+from preceptor.domain.ownership import Caller, Permission
+from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.engine.agents import found as found_agent
+from preceptor.engine.ports import Work
+from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.session import Session
+
+BATCH = 200
+PATIENCE = 15.0
+"""Seconds a reader of the log waits before it is told that there is nothing new, so that it can show it is alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which conversations a list is about. None means any."""
+
+    agent_id: str | None = None
+    status: Status | None = None
+    words: str | None = None
+    user_id: UserId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    session: Session
+
+    async def start(self, new: NewConversation) -> Conversation:
+        stream = StreamId(self.session.world.new_id())
+
+        async def program(work: Work) -> Conversation:
+            await found_agent(work, AgentId(new.agent_id))
+            conversation = fold(await work.log.start(stream, [started(new, self.session.caller.owner)]))
+            assert conversation is not None
+            await work.conversations.add(conversation)
+            return conversation
+
+        return await self.session.write(program)
+
+    async def get(self, conversation_id: ConversationId, *, archived: bool = False) -> Conversation:
+        """Read a conversation; an archived one only when asked for as such."""
+
+        async def program(work: Work) -> Conversation:
+            return await found(work, self.session.caller, conversation_id, archived=archived)
+
+        return await self.session.read(program)
+
+    async def change(
+        self, conversation_id: ConversationId, change: ConversationChange, if_match: IfMatch = None
+    ) -> Conversation:
+        return await self._step(conversation_id, changed(change), if_match)
+
+    async def archive(self, conversation_id: ConversationId) -> None:
+        """Put it out of sight. Nothing is deleted: it can be asked for as archived, and the log keeps every word."""
+        await self._step(conversation_id, archived_event(), None)
+
+    async def page(self, wanted: Wanted, cursor: str | None = None, limit: int = 50) -> Page[Conversation]:
+        caller = self.session.caller
+        mine = None if caller.may(Permission.CONVERSATION_READ_ANY) else caller.owner.user_id
+        scoped = Wanted(wanted.agent_id, wanted.status or Status.ACTIVE, wanted.words, mine)
+
+        async def program(work: Work) -> Page[Conversation]:
+            rows = await work.conversations.page(scoped, position_of(cursor), limit + 1)
+            return page_of(rows, limit, lambda row: row.conversation_id)
+
+        return await self.session.read(program)
+
+    async def follow(self, conversation_id: ConversationId, after: int = 0) -> AsyncIterator[list[Event]]:
+        """Yield the events after `after` and then each new one as it is committed; an empty list says 'still here'."""
+        await self.get(conversation_id)
+        stream, org = StreamId(conversation_id), self.session.caller.owner.org_id
+        while True:
+            events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
+            after = events[-1].seq if events else after
+            yield events
+            if len(events) < BATCH:
+                await self.session.store.news(org, stream, after, PATIENCE)
+
+    async def _step(self, conversation_id: ConversationId, event: NewEvent, if_match: IfMatch) -> Conversation:
+        async def program(work: Work) -> Conversation:
+            before = await found(work, self.session.caller, conversation_id)
+            check(if_match, before.etag)
+            after = fold(await work.log.append(StreamId(conversation_id), [event]), before)
+            assert after is not None
+            await work.conversations.replace(after)
+            return after
+
+        return await self.session.write(program)
+
+
+async def found(work: Work, caller: Caller, conversation_id: ConversationId, *, archived: bool = False) -> Conversation:
+    """The conversation, if it is the caller's to see. Someone else's and none at all look the same."""
+    conversation = await work.conversations.find(conversation_id)
+    if conversation is None or not _visible(conversation, caller, archived=archived):
+        raise NotFound("conversation", conversation_id)
+    return conversation
+
+
+def _visible(conversation: Conversation, caller: Caller, *, archived: bool) -> bool:
+    theirs = caller.may(Permission.CONVERSATION_READ_ANY) or conversation.owner.user_id == caller.owner.user_id
+    return theirs and (archived or conversation.status is not Status.ARCHIVED)

@@ -1,0 +1,89 @@
+"""The installation: what a fresh one starts with, and what is swept now and then."""
+
+from dataclasses import dataclass
+
+from preceptor.domain.agents import DEFAULT_AGENT, Agent
+from preceptor.domain.ids import UserId
+from preceptor.domain.keys import BOOTSTRAP, ApiKey, StoredKey, hash_of
+from preceptor.domain.log import Event
+from preceptor.domain.orgs import Org
+from preceptor.domain.ownership import DEFAULT_ORG, Role, installation_admin, permissions_of
+from preceptor.domain.users import User
+from preceptor.engine.audit import note
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
+
+ADMIN = UserId("admin")
+CHECKPOINT_SIZE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    session: Session
+
+    async def prepare(self, admin_key: str, *, adopt_key: bool = True) -> None:
+        """Make sure of the organisation `default`, its admin, the agent `assistant` and the bootstrap key."""
+        session = self.session.acting_as(installation_admin())
+
+        async def program(work: Work) -> None:
+            await _first_run(work, session)
+            await _bootstrap_key(work, session, admin_key, adopt=adopt_key)
+
+        await session.write(program)
+
+    async def sweep(self) -> int:
+        """Forget answers kept for idempotency that are older than a day."""
+
+        async def program(work: Work) -> int:
+            return await work.idempotency.forget_old()
+
+        return await self.session.write(program)
+
+    async def checkpoint(self) -> Event | None:
+        """Write the heads of all streams that grew into the installation's own stream; None when none did."""
+
+        async def program(work: Work) -> Event | None:
+            return await work.log.checkpoint(CHECKPOINT_SIZE)
+
+        return await self.session.write(program)
+
+
+async def _first_run(work: Work, session: Session) -> None:
+    if await work.orgs.find(DEFAULT_ORG):
+        return
+    owner = session.caller.owner
+    await work.orgs.add(Org(org_id=DEFAULT_ORG, name="Default", created_at=work.now))
+    await work.users.add(User(user_id=ADMIN, name="Admin", role=Role.ADMIN, created_at=work.now))
+    await work.agents.add(
+        Agent(
+            agent_id=DEFAULT_AGENT,
+            name="Assistant",
+            role="assistant",
+            capabilities=(),
+            permissions=("delegate",),
+            owner=owner,
+            created_at=work.now,
+            updated_at=work.now,
+            revision=1,
+        )
+    )
+    await note(work, session.caller, "installation.prepared")
+
+
+async def _bootstrap_key(work: Work, session: Session, admin_key: str, *, adopt: bool) -> None:
+    """The key may be changed by the operator between two starts; the old one then stops working."""
+    stored = await work.keys.find(BOOTSTRAP)
+    secret_hash = hash_of(admin_key)
+    if stored is not None and (stored.secret_hash == secret_hash or not adopt):
+        return
+    shown = ApiKey(
+        key_id=BOOTSTRAP,
+        name="Bootstrap admin key",
+        role=Role.ADMIN,
+        permissions=tuple(sorted(permissions_of(Role.ADMIN, DEFAULT_ORG))),
+        user_id=ADMIN,
+        created_at=work.now,
+    )
+    key = StoredKey(org_id=DEFAULT_ORG, shown=shown, secret_hash=secret_hash)
+    await (work.keys.add(key) if stored is None else work.keys.replace(key))
+    await note(work, session.caller, "key.bootstrapped")

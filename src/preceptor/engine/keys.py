@@ -1,0 +1,66 @@
+"""API keys: mint, list, revoke."""
+
+from dataclasses import dataclass
+
+from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.ids import KeyId
+from preceptor.domain.keys import BOOTSTRAP, ApiKey, MintedKey, NewKey, StoredKey, granted, hash_of, key_text
+from preceptor.domain.ownership import Caller
+from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.engine.audit import note
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    session: Session
+
+    async def mint(self, new: NewKey) -> MintedKey:
+        """Make a key. No one can give away more than they have."""
+        caller = self.session.caller
+
+        async def program(work: Work) -> MintedKey:
+            if new.expires_at is not None and new.expires_at <= work.now:
+                raise Invalid("expiresAt lies in the past. Choose a later moment, or leave it out.")
+            key_id = KeyId(self.session.world.new_handle())
+            text = key_text(key_id, self.session.world.new_secret())
+            shown = shown_key(new, key_id, caller, work)
+            await work.keys.add(StoredKey(org_id=caller.owner.org_id, shown=shown, secret_hash=hash_of(text)))
+            await note(work, caller, "key.created", keyId=key_id, role=shown.role)
+            return MintedKey(**dict(shown), key=text)
+
+        return await self.session.write(program)
+
+    async def page(self, cursor: str | None = None, limit: int = 50) -> Page[ApiKey]:
+        async def program(work: Work) -> Page[ApiKey]:
+            return page_of(await work.keys.page(position_of(cursor), limit + 1), limit, lambda key: key.key_id)
+
+        return await self.session.read(program)
+
+    async def revoke(self, key_id: KeyId) -> None:
+        async def program(work: Work) -> None:
+            stored = await work.keys.find(key_id)
+            if stored is None or stored.shown.revoked_at is not None:
+                raise NotFound("key", key_id)
+            if key_id == BOOTSTRAP:
+                raise Invalid("The bootstrap key lives in PRECEPTOR_ADMIN_KEY. Change it there and restart.")
+            shown = stored.shown.model_copy(update={"revoked_at": work.now})
+            await work.keys.replace(stored.model_copy(update={"shown": shown}))
+            await note(work, self.session.caller, "key.revoked", keyId=key_id)
+
+        await self.session.write(program)
+
+
+def shown_key(new: NewKey, key_id: KeyId, caller: Caller, work: Work) -> ApiKey:
+    role, permissions = granted(new, caller.owner.org_id)
+    caller.require(*permissions)
+    return ApiKey(
+        key_id=key_id,
+        name=new.name,
+        role=role,
+        permissions=permissions,
+        user_id=caller.owner.user_id,
+        created_at=work.now,
+        expires_at=new.expires_at,
+    )

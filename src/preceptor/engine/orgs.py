@@ -1,0 +1,44 @@
+"""Organisations: create, list."""
+
+from dataclasses import dataclass, replace
+
+from preceptor.domain.errors import Conflict
+from preceptor.domain.ids import OrgId
+from preceptor.domain.orgs import NewOrg, Org
+from preceptor.domain.ownership import INSTALLATION, Permission
+from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.engine.audit import note
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Orgs:
+    """Organisations belong to the installation, so this feature's session acts for it."""
+
+    session: Session
+
+    async def create(self, new: NewOrg) -> Org:
+        session = self._for_installation()
+
+        async def program(work: Work) -> Org:
+            if await work.orgs.find(OrgId(new.org_id)):
+                raise Conflict(f"There is an organisation {new.org_id!r} already. Choose another id.")
+            org = Org(org_id=OrgId(new.org_id), name=new.name, created_at=work.now)
+            await work.orgs.add(org)
+            await note(work, session.caller, "org.created", orgId=org.org_id)
+            return org
+
+        return await session.write(program)
+
+    async def page(self, cursor: str | None = None, limit: int = 50) -> Page[Org]:
+        async def program(work: Work) -> Page[Org]:
+            return page_of(await work.orgs.page(position_of(cursor), limit + 1), limit, lambda org: org.org_id)
+
+        return await self._for_installation().read(program)
+
+    def _for_installation(self) -> Session:
+        caller = self.session.caller
+        caller.require(Permission.ORG_MANAGE)
+        owner = caller.owner.model_copy(update={"org_id": INSTALLATION})
+        return self.session.acting_as(replace(caller, owner=owner), self.session.once)

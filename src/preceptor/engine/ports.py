@@ -1,0 +1,179 @@
+"""What the engine needs from the world. Adapters satisfy these by shape; nothing inherits from them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from preceptor.domain.agents import Agent
+from preceptor.domain.conversations.conversation import Conversation, Status
+from preceptor.domain.ids import AgentId, ConversationId, KeyId, OrgId, StreamId, UserId
+from preceptor.domain.keys import ApiKey, StoredKey
+from preceptor.domain.log import Event, Head, NewEvent
+from preceptor.domain.orgs import Org
+from preceptor.domain.ownership import Owner
+from preceptor.domain.users import User
+
+Result = TypeVar("Result")
+
+
+class Log(Protocol):
+    async def start(self, stream: StreamId, new: Sequence[NewEvent]) -> list[Event]: ...
+
+    async def append(self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None) -> list[Event]: ...
+
+    async def take_over(self, stream: StreamId) -> int: ...
+
+    async def head(self, stream: StreamId) -> Head | None: ...
+
+    async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]: ...
+
+    async def checkpoint(self, limit: int) -> Event | None: ...
+
+
+class OrgRepository(Protocol):
+    async def add(self, org: Org) -> None: ...
+
+    async def find(self, org_id: OrgId) -> Org | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[Org]: ...
+
+
+class UserRepository(Protocol):
+    async def add(self, user: User) -> None: ...
+
+    async def find(self, user_id: UserId) -> User | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[User]: ...
+
+
+class KeyRepository(Protocol):
+    async def add(self, key: StoredKey) -> None: ...
+
+    async def replace(self, key: StoredKey) -> None: ...
+
+    async def find(self, key_id: KeyId) -> StoredKey | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[ApiKey]: ...
+
+
+class AgentRepository(Protocol):
+    async def add(self, agent: Agent) -> None: ...
+
+    async def replace(self, agent: Agent) -> None: ...
+
+    async def find(self, agent_id: AgentId) -> Agent | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[Agent]: ...
+
+
+class ConversationRepository(Protocol):
+    async def add(self, conversation: Conversation) -> None: ...
+
+    async def replace(self, conversation: Conversation) -> None: ...
+
+    async def find(self, conversation_id: ConversationId) -> Conversation | None: ...
+
+    async def page(self, wanted: "WantedConversations", after: str | None, limit: int) -> list[Conversation]: ...
+
+
+class WantedConversations(Protocol):
+    """Which conversations a list is about. None means any."""
+
+    @property
+    def agent_id(self) -> str | None: ...
+
+    @property
+    def status(self) -> Status | None: ...
+
+    @property
+    def words(self) -> str | None: ...
+
+    @property
+    def user_id(self) -> UserId | None: ...
+
+
+class IdempotencyRepository(Protocol):
+    async def find(self, key: str) -> tuple[str, bytes | None] | None: ...
+
+    async def claim(self, key: str, fingerprint: str) -> None: ...
+
+    async def settle(self, key: str, answer: bytes) -> None: ...
+
+    async def forget_old(self) -> int: ...
+
+
+class SignInRepository(Protocol):
+    async def add(self, token_hash: str, owner: Owner, expires_at: datetime) -> None: ...
+
+    async def redeem(self, token_hash: str) -> Owner | None: ...
+
+
+class Work(Protocol):
+    """One transaction, opened for one owner: everything in it happens, or nothing does."""
+
+    @property
+    def now(self) -> datetime:
+        """The database's clock, which decides what has expired."""
+        ...
+
+    @property
+    def log(self) -> Log: ...
+
+    @property
+    def orgs(self) -> OrgRepository: ...
+
+    @property
+    def users(self) -> UserRepository: ...
+
+    @property
+    def keys(self) -> KeyRepository: ...
+
+    @property
+    def agents(self) -> AgentRepository: ...
+
+    @property
+    def conversations(self) -> ConversationRepository: ...
+
+    @property
+    def idempotency(self) -> IdempotencyRepository: ...
+
+    @property
+    def sign_ins(self) -> SignInRepository: ...
+
+
+Program = Callable[[Work], Awaitable[Result]]
+"""What is done in one transaction. It may await nothing but its `Work`, and it may be run more than once."""
+
+
+class Store(Protocol):
+    async def read(self, owner: Owner, program: Program[Result]) -> Result: ...
+
+    async def write(self, owner: Owner, program: Program[Result]) -> Result: ...
+
+    async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
+        """Wait until the stream may have grown past `after`, or for `patience` seconds."""
+        ...
+
+
+class World(Protocol):
+    """The things a pure function may not ask for itself."""
+
+    def now(self) -> datetime: ...
+
+    def new_id(self) -> str: ...
+
+    def new_secret(self) -> str: ...
+
+    def new_handle(self) -> str: ...
+
+
+class Seal(Protocol):
+    """Keeps a stored answer unreadable without the installation's secret key."""
+
+    def seal(self, plain: bytes, context: bytes) -> bytes: ...
+
+    def open(self, sealed: bytes, context: bytes) -> bytes: ...
+
+    def sign(self, message: bytes, purpose: str) -> str: ...
+
+    def verify(self, message: bytes, signature: str, purpose: str) -> bool: ...

@@ -1,0 +1,60 @@
+"""From a request's headers to its caller. One parser for every surface."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from preceptor.adapters.oidc import OidcVerifier
+from preceptor.app import Preceptor
+from preceptor.domain.errors import Unauthenticated
+from preceptor.domain.ownership import Caller, installation_admin
+from preceptor.settings import Auth
+
+REMEMBERED = 1.0
+"""Seconds a credential is trusted without asking the database again: the longest a revoked key lives elsewhere."""
+MOST_REMEMBERED = 10_000
+LONGEST = 8192
+
+
+@dataclass(slots=True)
+class Gatekeeper:
+    preceptor: Preceptor
+    oidc: OidcVerifier | None = None
+    clock: Callable[[], float] = time.monotonic
+    known: dict[bytes, tuple[Caller, float]] = field(default_factory=dict[bytes, tuple[Caller, float]])
+
+    async def admit(self, authorization: list[str]) -> Caller:
+        """Who is calling, by the `Authorization` headers of a request."""
+        if self.preceptor.settings.auth is Auth.OFF:
+            return installation_admin()
+        token = bearer_token(authorization)
+        seen = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        remembered = self.known.get(seen)
+        if remembered is not None and self.clock() < remembered[1]:
+            return remembered[0]
+        caller = await self._ask(token)
+        if len(self.known) >= MOST_REMEMBERED:
+            self.known.clear()
+        self.known[seen] = (caller, self.clock() + REMEMBERED)
+        return caller
+
+    def forget(self) -> None:
+        """A credential was revoked: ask again about all of them."""
+        self.known.clear()
+
+    async def _ask(self, token: str) -> Caller:
+        if self.oidc is not None and token.startswith("eyJ") and token.count(".") == 2:
+            claims = await self.oidc.verify(token)
+            return await self.preceptor.access.by_claims(claims.subject, claims.org, claims.role)
+        return await self.preceptor.access.by_key(token)
+
+
+def bearer_token(authorization: list[str]) -> str:
+    if not authorization:
+        raise Unauthenticated
+    scheme, _, token = authorization[0].partition(" ")
+    token = token.strip()
+    if len(authorization) > 1 or scheme.lower() != "bearer" or not token or len(token) > LONGEST or " " in token:
+        raise Unauthenticated("The Authorization header is not `Bearer KEY`.")
+    return token

@@ -1,0 +1,182 @@
+"""How commands reach Preceptor: through the server that runs, else in this process. Both ways are the same HTTP API."""
+
+import time
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from preceptor.domain.errors import CannotStart, PreceptorError, Unavailable
+
+if TYPE_CHECKING:
+    import asyncio
+
+    import httpx2
+
+    from preceptor.settings import Settings
+
+HERE = "http://127.0.0.1"
+PATIENCE = 30.0
+"""Seconds for an answer."""
+TURN = 5.0
+"""Seconds to wait while another command holds the database: commands are short, so it will soon be our turn."""
+LOOK_AGAIN = 0.05
+
+
+@dataclass(eq=False)
+class Declined(PreceptorError):
+    """The API said no."""
+
+    status: int
+    problem: str
+    """The stable code of the problem document."""
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
+
+    @property
+    def exit_code(self) -> int:
+        from preceptor.surfaces.problems import FACES
+
+        return next((face.exit_code for face in FACES.values() if face.http == self.status), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The HTTP API, for commands: it takes and gives plain JSON values."""
+
+    runner: "asyncio.Runner"
+    client: "httpx2.AsyncClient"
+    server: str | None
+    """Where the server answers; None when there is none and this process does the work."""
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self._ask("GET", path, params=query)
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self._ask("POST", path, json=body)
+
+    def delete(self, path: str) -> None:
+        self._ask("DELETE", path)
+
+    def items(self, path: str) -> Iterator[Any]:
+        """All items of a list, page after page."""
+        query: dict[str, Any] = {"limit": 200}
+        while True:
+            page = self.get(path, **query)
+            yield from page["items"]
+            if not page["nextCursor"]:
+                return
+            query["cursor"] = page["nextCursor"]
+
+    def _ask(self, method: str, path: str, **options: Any) -> Any:
+        import httpx2
+
+        try:
+            response = self.runner.run(self.client.request(method, path, **options))
+        except httpx2.TransportError as error:
+            why = type(error).__name__
+            raise Unavailable(
+                f"The server at {self.server}, which holds the database, gave no answer ({why})."
+            ) from error
+        if response.is_error:
+            raise self._declined(response)
+        return response.json() if response.content else None
+
+    def _declined(self, response: "httpx2.Response") -> PreceptorError:
+        if response.status_code == 401 and self.server is not None:
+            return CannotStart(
+                f"The server at {self.server} does not know our admin key. "
+                "Set PRECEPTOR_ADMIN_KEY to the one it was started with."
+            )
+        try:
+            problem = response.json()
+            return Declined(response.status_code, problem["code"], problem["detail"])
+        except (ValueError, TypeError, KeyError):
+            return Declined(response.status_code, "unknown", f"The server answered {response.status_code}.")
+
+
+@contextmanager
+def api(settings: "Settings") -> Generator[Api]:
+    import asyncio
+
+    server = find_server(settings)
+    opening = _over_http(settings, server) if server else _in_process(settings)
+    with asyncio.Runner() as runner:
+        client = runner.run(opening.__aenter__())
+        try:
+            yield Api(runner, client, server)
+        finally:
+            runner.run(opening.__aexit__(None, None, None))
+
+
+def find_server(settings: "Settings") -> str | None:
+    """Where the server that holds our SQLite file answers. Waits for another command to finish, but not for long."""
+    from preceptor.adapters.storage.lockfile import holder
+    from preceptor.adapters.storage.opening import SqliteFile, locate
+
+    database = locate(settings.database)
+    if not isinstance(database, SqliteFile):
+        return None
+    deadline = time.monotonic() + TURN
+    while said := holder(database.path):
+        if said.get("url"):
+            return str(said["url"])
+        if time.monotonic() > deadline:
+            break
+        time.sleep(LOOK_AGAIN)
+    return None
+
+
+@asynccontextmanager
+async def _over_http(settings: "Settings", server: str) -> AsyncGenerator["httpx2.AsyncClient"]:
+    import httpx2
+
+    headers = {"Authorization": f"Bearer {_known_key(settings, server)}"} | host_header(settings, server)
+    # The machine's proxy has no business between two processes on it.
+    async with httpx2.AsyncClient(base_url=server, headers=headers, timeout=PATIENCE, trust_env=False) as client:
+        yield client
+
+
+@asynccontextmanager
+async def _in_process(settings: "Settings") -> AsyncGenerator["httpx2.AsyncClient"]:
+    """Whoever may open the database may do anything with it, so there is no key to show."""
+    import httpx2
+
+    from preceptor.adapters.observability.logs import configure_logs
+    from preceptor.app import open_preceptor
+    from preceptor.settings import Auth
+    from preceptor.surfaces.rest.app import create_app
+
+    configure_logs("critical")
+    open_to_us = settings.model_copy(update={"auth": Auth.OFF})
+    async with open_preceptor(open_to_us, adopt_key=False) as preceptor:
+        transport = httpx2.ASGITransport(create_app(preceptor))
+        headers = host_header(settings, HERE)
+        async with httpx2.AsyncClient(transport=transport, base_url=HERE, headers=headers) as client:
+            yield client
+
+
+def _known_key(settings: "Settings", server: str) -> str:
+    """The admin key, if it is here. None is made: the server has one already."""
+    if settings.admin_key is not None:
+        return settings.admin_key.get_secret_value()
+    try:
+        return (settings.data_dir / "admin.key").read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise CannotStart(
+            f"The admin key of the server at {server} cannot be read from {settings.data_dir} ({error.strerror}). "
+            "Set PRECEPTOR_ADMIN_KEY to the one it was started with."
+        ) from error
+
+
+def host_header(settings: "Settings", url: str) -> dict[str, str]:
+    """A Host header the server answers to: it may be set up for other names than the address we call."""
+    from preceptor.surfaces.front import host_name
+
+    allowed = [host.strip("[]").lower() for host in settings.allowed_hosts]
+    if "*" in allowed or not allowed or host_name(urlsplit(url).netloc) in allowed:
+        return {}
+    return {"Host": settings.allowed_hosts[0]}

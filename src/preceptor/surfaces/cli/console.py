@@ -1,0 +1,54 @@
+"""How commands speak: results on standard output, everything else on standard error."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import IO, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
+
+WIDE = 10_000
+"""Columns where no one looks: a line in a file or a pipe is never broken."""
+
+
+def out() -> Console:
+    return _console(sys.stdout)
+
+
+def err() -> Console:
+    return _console(sys.stderr)
+
+
+def say(*parts: str | tuple[str, str]) -> None:
+    """Print a line. A part is text, or text with a style; nothing in it is read as markup."""
+    out().print(Text.assemble(*parts), soft_wrap=True)
+
+
+def warn(sentence: str) -> None:
+    err().print(Text.assemble(("warning: ", "bold yellow"), sentence), soft_wrap=True)
+
+
+def complain(sentence: str) -> None:
+    err().print(Text.assemble(("error: ", "bold red"), " ".join(sentence.split())), soft_wrap=True)
+
+
+def say_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def say_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    out().print(table)
+
+
+def _console(file: IO[str]) -> Console:
+    return Console(file=file, highlight=False, width=None if file.isatty() else WIDE)

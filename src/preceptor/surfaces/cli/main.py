@@ -1,0 +1,110 @@
+"""`preceptor`: the commands, and what becomes of their failures."""
+
+import sys
+import traceback
+from contextvars import ContextVar
+from typing import Annotated
+
+import typer
+
+from preceptor import __version__
+from preceptor.domain.errors import PreceptorError
+from preceptor.surfaces.cli import database, doctor, keys, link, orgs, serve, users
+from preceptor.surfaces.cli.console import AsJson, complain, say, say_json
+
+HELP = """Decides what an agent is told, how it reasons and who sees what, and can prove it afterwards.
+
+Start with [bold]preceptor serve[/bold]: it needs no set-up and says where to go next.
+
+Settings are environment variables (PRECEPTOR_PORT, PRECEPTOR_DATA_DIR,
+PRECEPTOR_DATABASE_URL …) or lines of .env or preceptor.toml. While a server
+runs, the other commands speak to it; without one they open the data.
+"""
+EXAMPLES = """[bold]Examples[/bold]
+  preceptor serve --port 8080
+  preceptor link
+  preceptor keys create "Ann's laptop" --role editor
+  preceptor db backup friday.backup
+  preceptor doctor
+
+[bold]Exit codes[/bold]  0 fine, 1 refused or failed, 2 wrong usage
+"""
+
+app = typer.Typer(
+    name="preceptor",
+    help=HELP,
+    epilog=EXAMPLES,
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("serve")(serve.serve)
+app.command("link")(link.link)
+app.add_typer(keys.app, name="keys")
+app.add_typer(users.app, name="users")
+app.add_typer(orgs.app, name="orgs")
+app.add_typer(database.app, name="db")
+app.command("doctor")(doctor.doctor)
+
+_debugging = ContextVar("debugging", default=False)
+
+
+@app.callback()
+def main(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code a failure comes from.")] = False,
+) -> None:
+    _debugging.set(debug)
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+@app.command()
+def version(as_json: AsJson = False) -> None:
+    """Say which version this is.
+
+    [bold]Example[/bold]
+      preceptor version --json
+    """
+    from preceptor.adapters.storage.schema import HEAD
+
+    if as_json:
+        say_json({"version": __version__, "schema": HEAD, "python": sys.version.split()[0]})
+    else:
+        say(f"Preceptor {__version__}")
+
+
+def run() -> None:
+    """Run a command; a failure is one line, never a traceback unless one was asked for."""
+    try:
+        app()
+    except PreceptorError as error:
+        sys.exit(_report(error))
+    except Exception as error:  # noqa: BLE001 - the last place where a person can still be told in words
+        sys.exit(_report_unforeseen(error))
+
+
+def _report(error: PreceptorError) -> int:
+    from preceptor.surfaces.cli.connection import Declined
+    from preceptor.surfaces.problems import face_of
+
+    _trace(error)
+    complain(str(error))
+    return error.exit_code if isinstance(error, Declined) else face_of(error).exit_code
+
+
+def _report_unforeseen(error: Exception) -> int:
+    from preceptor.adapters.observability.logs import REDACTOR
+
+    _trace(error)
+    said = REDACTOR.text(f"{type(error).__name__}: {error}")
+    complain(f"Something went wrong that we did not foresee ({said}). Run `preceptor --debug …` to see where.")
+    return 1
+
+
+def _trace(error: Exception) -> None:
+    from preceptor.adapters.observability.logs import REDACTOR
+
+    if _debugging.get():
+        sys.stderr.write(REDACTOR.text("".join(traceback.format_exception(error))))

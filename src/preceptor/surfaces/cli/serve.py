@@ -1,0 +1,177 @@
+"""`preceptor serve`."""
+
+import logging
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import unquote, urlsplit
+
+import typer
+
+from preceptor import __version__
+from preceptor.surfaces.cli.addresses import address
+from preceptor.surfaces.cli.console import say, warn
+
+if TYPE_CHECKING:
+    from preceptor.adapters.observability.tracing import Tracing
+    from preceptor.settings import Secrets, Settings
+
+LABEL = 12
+"""Columns of the words in front of what is printed at the start."""
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (PRECEPTOR_HOST, 127.0.0.1).")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 picks a free one (PRECEPTOR_PORT, 3003).")
+    ] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of the data and of first-run secrets (PRECEPTOR_DATA_DIR).")
+    ] = None,
+    database_url: Annotated[
+        str | None,
+        typer.Option(help="sqlite:///path or postgresql://user:password@host/database (PRECEPTOR_DATABASE_URL)."),
+    ] = None,
+) -> None:
+    """Run Preceptor: the API, the web page, and their data.
+
+    Prints the address, a one-time sign-in link and, on the first start, the
+    admin API key. Options win over settings. Stop it with Ctrl-C; nothing that
+    was acknowledged is lost, however it ends.
+
+    [bold]Examples[/bold]
+      preceptor serve
+      preceptor serve --port 8080 --data-dir ./data
+      preceptor serve --database-url postgresql://me:secret@db/preceptor
+    """
+    from preceptor.adapters.observability.logs import configure_logs
+    from preceptor.settings import Settings, unknown_variables
+
+    given = {"host": host, "port": port, "data_dir": data_dir, "database_url": database_url}
+    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    for name in unknown_variables():
+        warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
+    configure_logs(settings.log_level, settings.log_format)
+    _quieten(settings.log_level)
+    first_start = settings.admin_key is None and not (settings.data_dir / "admin.key").exists()
+    secrets = settings.secrets()
+    _hide(settings, secrets)
+    _run(settings, Welcome(settings, secrets.admin_key if first_start else None))
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """What is said once the server listens."""
+
+    settings: "Settings"
+    new_key: str | None
+    """The admin key, when it was made just now."""
+
+    def print(self, url: str, token: str) -> None:
+        say("Preceptor ", __version__, " is running on ", (url, "bold green"))
+        for label, value, note in self._lines(url, token):
+            said = f"  ({note})" if note else ""
+            say(f"  {label:<{LABEL}}", (value, "bold"), (said, "dim"))
+        if not _answers_those_it_hears(self.settings):
+            warn("Only requests for loopback names are answered: add the names people use to PRECEPTOR_ALLOWED_HOSTS.")
+
+    def _lines(self, url: str, token: str) -> Iterator[tuple[str, str, str]]:
+        yield "Sign in", f"{url}/login?token={token}", "works once, within 15 minutes"
+        yield self._admin_key()
+        yield "Data", self._data(), ""
+        yield "More links", f"{self._here()}preceptor link", ""
+        yield "Stop", "Ctrl-C", ""
+
+    def _admin_key(self) -> tuple[str, str, str]:
+        file = str(self.settings.data_dir / "admin.key")
+        if self.new_key is not None:
+            return "Admin key", self.new_key, f"shown here once, kept in {file}"
+        if self.settings.admin_key is not None:
+            return "Admin key", "the one in PRECEPTOR_ADMIN_KEY", ""
+        return "Admin key", f"kept in {file}", ""
+
+    def _data(self) -> str:
+        from preceptor.adapters.storage.opening import SqliteFile, locate
+
+        match locate(self.settings.database):
+            case SqliteFile(path):
+                return str(path)
+            case _:
+                return f"PostgreSQL {_without_password(self.settings.database)}"
+
+    def _here(self) -> str:
+        """What another shell needs to be told to find these data."""
+        default = type(self.settings).model_fields["data_dir"].get_default(call_default_factory=True)
+        folder = self.settings.data_dir
+        if folder == default or os.environ.get("PRECEPTOR_DATA_DIR") == str(folder):
+            return ""
+        return f"PRECEPTOR_DATA_DIR={shlex.quote(str(folder))} "
+
+
+def _run(settings: "Settings", welcome: Welcome) -> None:
+    import asyncio
+
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, welcome))
+
+
+async def _serve(settings: "Settings", welcome: Welcome) -> None:
+    from preceptor.adapters.observability.metrics import Metrics
+    from preceptor.app import open_preceptor
+    from preceptor.surfaces.cli.server import Server, listen
+    from preceptor.surfaces.cli.upkeep import Upkeep
+    from preceptor.surfaces.rest.app import create_app
+
+    metrics, tracing = Metrics(), _tracing(settings)
+    try:
+        async with open_preceptor(settings, committed=metrics.commit) as preceptor:
+            server = Server(create_app(preceptor, metrics, tracing))
+            with listen(settings) as socket, server.heeding_signals():
+                url = address(settings.host, socket.getsockname()[1])
+                preceptor.announce(url)
+                welcome.print(url, await preceptor.access.new_link_token())
+                async with Upkeep(preceptor).going_on():
+                    await server.serve([socket])
+    finally:
+        tracing.close()
+
+
+def _quieten(level: str) -> None:
+    """What other people's parts say about themselves is of use only to those who look for faults."""
+    if level != "debug":
+        for chatty in ("alembic.runtime.plugins", "uvicorn.error"):
+            logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _tracing(settings: "Settings") -> "Tracing":
+    from preceptor.adapters.observability.tracing import no_tracing, open_tracing
+
+    return open_tracing(settings.otel_endpoint) if settings.otel_endpoint else no_tracing()
+
+
+def _hide(settings: "Settings", secrets: "Secrets") -> None:
+    """Take what must never be seen out of every log line from here on."""
+    from preceptor.adapters.observability.logs import REDACTOR
+    from preceptor.adapters.storage.opening import locate
+
+    locate(settings.database)  # refuses what is not a URL at all
+    password = urlsplit(settings.database).password or ""
+    for secret in (secrets.admin_key, secrets.secret_key, password, unquote(password)):
+        REDACTOR.hide(secret)
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+
+
+def _answers_those_it_hears(settings: "Settings") -> bool:
+    """Listening beyond loopback is of no use while every name but loopback is refused."""
+    from preceptor.settings import LOOPBACK
+
+    return settings.host in LOOPBACK or not set(settings.allowed_hosts) <= set(LOOPBACK)

@@ -1,0 +1,68 @@
+"""What a server does by itself, now and then."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from preceptor.adapters.observability.logs import logger
+from preceptor.adapters.storage import anchoring
+from preceptor.app import Preceptor
+from preceptor.domain.errors import PreceptorError
+
+CHECKPOINT_EVERY = 60.0
+SWEEP_EVERY = 3600.0
+LAST_CHECKPOINT = 1.0
+"""Seconds the checkpoint at the end may take: a database that is away must not keep us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    preceptor: Preceptor
+
+    @property
+    def anchors(self) -> Path:
+        return self.preceptor.settings.data_dir / "anchors.jsonl"
+
+    async def checkpoint(self) -> None:
+        """Note the heads of all streams that grew, and put the note where whoever edits the database may forget it."""
+        while event := await self.preceptor.installation.checkpoint():
+            await asyncio.to_thread(anchoring.append, self.anchors, event, self.preceptor.session.world.now())
+
+    async def sweep(self) -> None:
+        await self.preceptor.installation.sweep()
+
+    @asynccontextmanager
+    async def going_on(self) -> AsyncGenerator[None]:
+        tasks = [
+            asyncio.create_task(_every(CHECKPOINT_EVERY, "checkpoint", self.checkpoint)),
+            asyncio.create_task(_every(SWEEP_EVERY, "sweep", self.sweep)),
+        ]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await _tried("checkpoint", self._last_checkpoint)
+
+    async def _last_checkpoint(self) -> None:
+        async with asyncio.timeout(LAST_CHECKPOINT):
+            await self.checkpoint()
+
+
+async def _every(seconds: float, name: str, chore: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await _tried(name, chore)
+
+
+async def _tried(name: str, chore: Callable[[], Awaitable[None]]) -> None:
+    """A chore that fails is tried again next time; it must not take the server with it."""
+    try:
+        await chore()
+    except PreceptorError as error:
+        logger("preceptor.upkeep").warning("a chore must wait", chore=name, reason=str(error))
+    except Exception as error:  # noqa: BLE001 - see above
+        logger("preceptor.upkeep").error("a chore failed", chore=name, exc_info=error)

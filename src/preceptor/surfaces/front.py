@@ -1,0 +1,146 @@
+"""The front door: the one middleware every request passes, whatever the surface.
+
+It gives the request an id, refuses foreign hosts and oversized headers, adds security headers, times and counts, and
+answers for what nobody expected: beyond it there is no one who would add those headers.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+
+from preceptor.adapters.observability.logs import logger
+from preceptor.adapters.observability.metrics import Metrics
+from preceptor.adapters.observability.tracing import Tracing
+from preceptor.adapters.world import RealWorld
+from preceptor.surfaces.problems import MEDIA_TYPE, Problem
+from preceptor.surfaces.streams import Streams
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MOST_HEADERS = 100
+LARGEST_HEADERS = 32_768
+SECURITY = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
+            b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        ),
+    ),
+]
+
+UNEXPECTED = Problem(
+    title="Internal error",
+    status=500,
+    code="internal",
+    detail="Something went wrong on our side; nothing half-done was kept. Our log tells more under this requestId.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    app: App
+    allowed_hosts: frozenset[str]
+    metrics: Metrics
+    tracing: Tracing
+    streams: Streams
+    access_log: bool
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = RealWorld().new_id()
+        scope["state"] = {**scope.get("state", {}), "request_id": request_id}
+        began, answered = time.perf_counter(), Answered()
+        reply = _sender(send, request_id, answered)
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                with self._span(scope):
+                    await self._answer(scope, receive, reply)
+            except Exception as error:
+                logger("preceptor.http").error("unexpected", path=scope["path"], exc_info=error)
+                if answered.status:
+                    raise
+                await _refuse(reply, UNEXPECTED, request_id)
+            finally:
+                self._note(scope, answered.status or 500, time.perf_counter() - began)
+
+    async def _answer(self, scope: Scope, receive: Receive, reply: Send) -> None:
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await _refuse(reply, refusal, scope["state"]["request_id"])
+        else:
+            await self.app(scope, receive, reply)
+
+    def _span(self, scope: Scope) -> Any:
+        parent = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"), None)
+        return self.tracing.span(scope["method"], parent=parent, path=scope["path"])
+
+    def _refusal(self, scope: Scope) -> Problem | None:
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        if self.streams.stopping.is_set():
+            said = "Preceptor is stopping. Try again in 1 s."
+            return Problem(title="Unavailable", status=503, code="shutting_down", detail=said)
+        if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > LARGEST_HEADERS:
+            said = f"More than {MOST_HEADERS} headers or {LARGEST_HEADERS} bytes of them. Send fewer."
+            return Problem(title="Headers too large", status=431, code="headers_too_large", detail=said)
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if "*" not in self.allowed_hosts and not (len(hosts) == 1 and host_name(hosts[0]) in self.allowed_hosts):
+            said = "We do not answer to that Host. Use an allowed name, or add it to PRECEPTOR_ALLOWED_HOSTS."
+            return Problem(title="Wrong host", status=400, code="wrong_host", detail=said)
+        return None
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path_format", None) or "(none)"
+        self.metrics.request(scope["method"], route, status, seconds)
+        if self.access_log:
+            logger("preceptor.http").info(
+                "request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1)
+            )
+
+
+@dataclass(slots=True)
+class Answered:
+    status: int = 0
+    """0 until the answer has begun."""
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _sender(send: Send, request_id: str, answered: Answered) -> Send:
+    async def reply(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            answered.status = message["status"]
+            given = {name for name, _ in message["headers"]}
+            extra = [pair for pair in SECURITY if pair[0] not in given]
+            message["headers"] = [*message["headers"], *extra, (b"x-request-id", request_id.encode())]
+        await send(message)
+
+    return reply
+
+
+async def _refuse(send: Send, problem: Problem, request_id: str) -> None:
+    body = problem.model_copy(update={"request_id": request_id}).model_dump_json(exclude_none=True).encode()
+    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+    if problem.status == 503:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

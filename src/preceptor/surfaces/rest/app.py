@@ -1,0 +1,69 @@
+"""The HTTP application: a function of the Preceptor it serves."""
+
+from fastapi import FastAPI
+from starlette.routing import BaseRoute
+
+from preceptor import __version__
+from preceptor.adapters.observability.metrics import Metrics
+from preceptor.adapters.observability.tracing import Tracing, no_tracing
+from preceptor.adapters.oidc import OidcVerifier
+from preceptor.app import Preceptor
+from preceptor.settings import Auth, Settings
+from preceptor.surfaces.auth import Gatekeeper
+from preceptor.surfaces.front import Front
+from preceptor.surfaces.limits import Buckets, Limits
+from preceptor.surfaces.rest import agents, conversations, errors, health, keys, orgs, sign_in, users
+from preceptor.surfaces.rest.document import describe
+from preceptor.surfaces.rest.routing import Gate, Operation, WithoutPermission
+from preceptor.surfaces.streams import Streams
+from preceptor.surfaces.web import home
+
+ROUTERS = (health, home, sign_in, orgs, users, keys, agents, conversations)
+OWN_PATHS = frozenset({"/openapi.json"})
+
+
+def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tracing | None = None) -> FastAPI:
+    settings = preceptor.settings
+    app = FastAPI(
+        title="Preceptor",
+        version=__version__,
+        description="Decides what an agent is told, how it reasons and who sees what, and can prove it afterwards.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    metrics = metrics or Metrics()
+    app.state.streams = Streams(metrics)
+    app.state.gate = Gate(preceptor, Gatekeeper(preceptor, _oidc(settings)), _limits(settings), settings.max_body_bytes)
+    for feature in ROUTERS:
+        app.router.routes.extend(feature.router.routes)
+    refuse_unguarded(app.routes)
+    errors.install(app)
+    app.openapi = lambda: describe(app)
+    app.add_middleware(
+        Front,
+        allowed_hosts=frozenset(host.strip("[]").lower() for host in settings.allowed_hosts),
+        metrics=metrics,
+        tracing=tracing or no_tracing(),
+        streams=app.state.streams,
+        access_log=settings.access_log,
+    )
+    return app
+
+
+def refuse_unguarded(routes: list[BaseRoute]) -> None:
+    """Deny by default: a route that is not an `Operation` could have slipped past the permission check."""
+    for route in routes:
+        path = getattr(route, "path", str(route))
+        if not isinstance(route, Operation) and path not in OWN_PATHS:
+            raise WithoutPermission(path)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(per_key=Buckets(settings.rate_limit_per_key), per_org=Buckets(settings.rate_limit_per_org))
+
+
+def _oidc(settings: Settings) -> OidcVerifier | None:
+    if settings.auth is not Auth.OIDC or not (settings.oidc_issuer and settings.oidc_audience):
+        return None
+    return OidcVerifier(settings.oidc_issuer, settings.oidc_audience)

@@ -1,0 +1,85 @@
+"""The OpenAPI document: what FastAPI derives, with our security scheme, our one error body, headers and links."""
+
+import re
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.alias_generators import to_camel
+
+from preceptor.surfaces.problems import MEDIA_TYPE, Problem
+from preceptor.surfaces.rest.routing import Operation
+
+_PROBLEM = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_ERRORS = {
+    "401": "No valid credential.",
+    "403": "The credential lacks a permission.",
+    "422": "The request is not as documented here.",
+    "429": "Too many requests; see Retry-After.",
+    "503": "The database is away or the server stops; see Retry-After.",
+    "4XX": "Another refusal; `code` says which.",
+    "5XX": "Another failure; `code` says which.",
+}
+_HEADERS = {
+    "ETag": {"description": "Send it back as If-Match.", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "X-Request-Id": {"description": "Names this request in our log.", "schema": {"type": "string"}},
+}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Build the document once, on first use."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+    schemas |= problem.pop("$defs", {}) | {"Problem": problem}
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    components["headers"] = {name: {"required": True, **header} for name, header in _HEADERS.items()}
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    for route in app.routes:
+        if isinstance(route, Operation) and route.include_in_schema:
+            for method in route.methods or ():
+                _complete(document["paths"][route.path_format][method.lower()], route)
+    _link(document["paths"])
+    app.openapi_schema = document
+    return document
+
+
+def _complete(operation: dict[str, Any], route: Operation) -> None:
+    responses = operation["responses"]
+    responses.pop("422", None)
+    for status, meaning in _ERRORS.items():
+        if status not in responses and (route.needs is not None or status in {"4XX", "5XX"}):
+            responses[status] = {"description": meaning, "content": _PROBLEM}
+    for status, response in responses.items():
+        names = ["X-Request-Id"]
+        names += ["Retry-After"] if status in {"429", "503"} else []
+        names += ["ETag"] if status < "300" and hasattr(route.response_model, "etag") else []
+        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _never_null(parameter["schema"])
+    if route.needs is not None:
+        operation["security"] = [{"key": []}]
+
+
+def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter is there or it is not: the null of an optional one exists in Python only."""
+    choices: list[dict[str, Any]] = schema.pop("anyOf", [{}])
+    return {**next(choice for choice in choices if choice != {"type": "null"}), **schema}
+
+
+def _link(paths: dict[str, Any]) -> None:
+    """From each answer that creates something to the operations on it."""
+    for path, operations in paths.items():
+        made = operations.get("post", {}).get("responses", {}).get("201")
+        for deeper, others in paths.items():
+            below = re.match(re.escape(path) + r"/{(\w+)}", deeper)
+            if made is None or below is None:
+                continue
+            where = {below[1]: f"$response.body#/{to_camel(below[1])}"}
+            for name in (other["operationId"] for other in others.values()):
+                made.setdefault("links", {})[name] = {"operationId": name, "parameters": where}

@@ -1,0 +1,65 @@
+"""Failures as problem documents (RFC 9457)."""
+
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+from preceptor.domain.errors import PreceptorError
+from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, problem_of
+
+_STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(PreceptorError, _typed)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _routing)
+
+
+def render(request: Request, problem: Problem, headers: dict[str, str] | None = None) -> Response:
+    told = problem.model_copy(update={"request_id": getattr(request.state, "request_id", None)})
+    body = told.model_dump_json(exclude_none=True)
+    return Response(body, problem.status, headers, media_type=MEDIA_TYPE)
+
+
+async def _typed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, PreceptorError)
+    return render(request, problem_of(error), headers_of(error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    complaints = tuple(_complaint(said) for said in cast("list[dict[str, Any]]", error.errors()))
+    detail = f"{complaints[0].path}: {complaints[0].message}." if complaints else "The request is not as documented."
+    problem = Problem(title="Invalid request", status=422, code="invalid", detail=detail, errors=complaints)
+    return render(request, problem)
+
+
+def _complaint(said: dict[str, Any]) -> Complaint:
+    place, *path = said["loc"]
+    where = pointer(path) if place == "body" else ".".join(map(str, path))
+    return Complaint(path=where or "/", message=str(said["msg"]).removeprefix("Value error, "))
+
+
+def pointer(path: list[str | int]) -> str:
+    """A place in a JSON document (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+async def _routing(request: Request, error: Exception) -> Response:
+    """Unknown path, wrong method: what the router says, in our shape."""
+    assert isinstance(error, HTTPException)
+    code = _STATUS_CODES.get(error.status_code, "http_error")
+    detail = f"{request.method} {request.url.path} is not something this server does. See /openapi.json."
+    problem = Problem(title=error.detail, status=error.status_code, code=code, detail=detail)
+    return render(request, problem, {"Allow": allowed(request)} if error.status_code == 405 else None)
+
+
+def allowed(request: Request) -> str:
+    """The methods of a path. The router would name those of the first route that has it."""
+    routes: list[Route] = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in routes for method in route.methods or ()}))

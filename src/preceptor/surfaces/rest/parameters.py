@@ -1,0 +1,15 @@
+"""Parameters that many operations share."""
+
+from typing import Annotated
+
+from fastapi import Path, Query
+
+from preceptor.domain.paging import CURSOR, LARGEST_PAGE
+
+Cursor = Annotated[
+    str | None,
+    Query(description="`nextCursor` of the page before.", json_schema_extra={"pattern": f"^{CURSOR.pattern}$"}),
+]
+"""The pattern is for readers of the document: what does not match it is refused as `bad_cursor`."""
+Limit = Annotated[int, Query(description="How many at most.", ge=1, le=LARGEST_PAGE)]
+Name = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]

@@ -1,0 +1,241 @@
+"""Operations: every one names the permission it needs, reads strict JSON, and honours an idempotency key.
+
+request → who is it → too many? → may they → read the body → carry out → answer
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
+from starlette.requests import ClientDisconnect
+
+from preceptor.app import Preceptor
+from preceptor.domain.errors import Invalid, PreceptorError, PreconditionRequired, TooLarge
+from preceptor.domain.ownership import Caller, Permission
+from preceptor.domain.value import Value
+from preceptor.engine.session import Once, Replayed
+from preceptor.surfaces.auth import Gatekeeper
+from preceptor.surfaces.limits import Limits
+from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
+from preceptor.wire import strict_json
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Any]])
+JSON = "application/json"
+NEEDS = "__preceptor_needs__"
+WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_TAG = r'(W/)?"[\x21\x23-\x7e]*"'
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
+    """Mark an endpoint with the permission its callers need."""
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        setattr(endpoint, NEEDS, permission)
+        return endpoint
+
+    return mark
+
+
+def open_to_anyone(endpoint: Endpoint) -> Endpoint:
+    """Mark an endpoint as needing no credential. For what a health check or a browser must reach, and nothing else."""
+    setattr(endpoint, NEEDS, None)
+    return endpoint
+
+
+@dataclass(eq=False)
+class WithoutPermission(PreceptorError):
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.path} does not say which permission it needs; mark its endpoint with @needs or @open_to_anyone."
+
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        description="Carry this request out once, however often it is sent within 24 hours.",
+        json_schema_extra={"pattern": f"^{_KEY.pattern}$"},
+    ),
+]
+
+
+async def _documented(idempotency_key: IdempotencyKey = None) -> None:
+    """Only documents the header; `Operation` checks it and acts on it."""
+
+
+class Operation(APIRoute):
+    """A route that does not exist without a permission."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not hasattr(endpoint, NEEDS):
+            raise WithoutPermission(path)
+        self.needs: Permission | None = getattr(endpoint, NEEDS)
+        tag = str((options.get("tags") or ["web"])[0])
+        options["operation_id"] = f"{tag}_{endpoint.__name__}"
+        if "POST" in (options.get("methods") or ()) and self.needs is not None:
+            options["dependencies"] = [*(options.get("dependencies") or ()), Depends(_documented)]
+        super().__init__(path, _answering(endpoint, options.get("status_code") or 200), **options)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        carry_out = super().get_route_handler()
+        kind: Any = self.body_field and self.body_field.field_info.annotation
+        told: TypeAdapter[Any] | None = None if kind is None else TypeAdapter(kind)
+
+        async def handle(request: Request) -> Response:
+            if self.needs is None:
+                return await carry_out(request)
+            gate: Gate = request.app.state.gate
+            caller = await gate.keeper.admit(request.headers.getlist("authorization"))
+            gate.limits.check(caller)
+            caller.require(self.needs)
+            body = await _read(request, gate.max_body) if request.method in WITH_BODY else b""
+            parsed = _parse(request, body, told) if body and told is not None else None
+            request.state.preceptor = gate.preceptor.acting_as(caller, _once(request, body, caller))
+            try:
+                return await carry_out(ReadRequest(request, body, parsed))
+            except Replayed as replay:
+                return _again(replay.answer, self.status_code or 200)
+
+        return handle
+
+
+class ReadRequest(Request):
+    """A request whose body has been read, by our own strict reader, and made into the value that the endpoint takes."""
+
+    def __init__(self, request: Request, raw: bytes, parsed: object) -> None:
+        super().__init__(request.scope, request.receive)
+        self._raw = raw
+        self._parsed = parsed
+
+    async def body(self) -> bytes:
+        return self._raw
+
+    async def json(self) -> object:
+        return self._parsed
+
+
+class Api(APIRouter):
+    def __init__(self, prefix: str, tag: str) -> None:
+        super().__init__(prefix=prefix, tags=[tag], route_class=Operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What every operation passes through, made once for the app."""
+
+    preceptor: Preceptor
+    keeper: Gatekeeper
+    limits: Limits
+    max_body: int
+
+
+async def _acting(request: Request) -> Preceptor:
+    return request.state.preceptor
+
+
+ThePreceptor = Annotated[Preceptor, Depends(_acting)]
+"""Preceptor, acting for this request's caller."""
+
+
+async def _if_match(
+    request: Request,
+    if_match: Annotated[
+        str | None,
+        Header(
+            description="The ETag you read, or several: the change is refused if it is stale. `*` is always fresh.",
+            pattern=rf"^(\*|{_TAG}( *, *{_TAG})*)$",
+        ),
+    ] = None,
+) -> str | None:
+    if if_match is None and request.state.preceptor.settings.require_if_match:
+        raise PreconditionRequired
+    return None if if_match is None else ",".join(request.headers.getlist("if-match"))
+
+
+IfMatch = Annotated[str | None, Depends(_if_match)]
+
+
+def _answering(endpoint: Callable[..., Awaitable[Any]], status: int) -> Callable[..., Awaitable[Response]]:
+    """The endpoint, with its value turned into bytes once, by the value's own serialiser."""
+
+    @wraps(endpoint)
+    async def answer(*args: Any, **kwargs: Any) -> Response:
+        result = await endpoint(*args, **kwargs)
+        if isinstance(result, Response):
+            return result
+        if result is None:
+            return Response(status_code=status)
+        return _response(encode(result), status)
+
+    return answer
+
+
+def encode(result: Value) -> bytes:
+    """An answer as it is kept and sent: its ETag, a line break, its JSON."""
+    return f"{getattr(result, 'etag', '')}\n{result.model_dump_json()}".encode()
+
+
+def _response(encoded: bytes, status: int) -> Response:
+    etag, _, body = encoded.partition(b"\n")
+    response = Response(body, status, media_type=JSON)
+    if etag:
+        response.headers["etag"] = etag.decode()
+    return response
+
+
+def _again(encoded: bytes, status: int) -> Response:
+    response = _response(encoded, status)
+    response.headers["idempotent-replayed"] = "true"
+    return response
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    """The whole body, given up on as soon as it is too long or too slow."""
+    declared = request.headers.get("content-length", "0")
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+        raise TooLarge(limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_PATIENCE):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise TooLarge(limit)
+    except (TimeoutError, ClientDisconnect):
+        raise SlowBody from None
+    return bytes(body)
+
+
+def _parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
+    """Read the JSON, then make the value it tells, strictly: a number is no date, and a field has one name."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not (kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))):
+        raise UnsupportedMediaType
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType
+    strict_json.read(body)
+    try:
+        return told.validate_json(body, strict=True, by_alias=True, by_name=False)
+    except ValidationError as error:
+        said = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in said]) from None
+
+
+def _once(request: Request, body: bytes, caller: Caller) -> Once | None:
+    keys = request.headers.getlist("idempotency-key")
+    if not keys or request.method != "POST":
+        return None
+    if len(keys) > 1 or not _KEY.fullmatch(keys[0]):
+        raise Invalid("Idempotency-Key must be given once, as 1 to 255 visible ASCII characters.")
+    # The user is part of the question: an answer is never given to someone who did not ask for it.
+    asked = f"{caller.owner.user_id}\n{request.method} {request.url.path}?{request.url.query}\n".encode()
+    return Once(keys[0], hashlib.sha256(asked + body).hexdigest(), encode)

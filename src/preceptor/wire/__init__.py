@@ -1,0 +1,1 @@
+"""Other people's formats, in both directions, as pure functions."""

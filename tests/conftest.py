@@ -1,0 +1,76 @@
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage import schema
+from preceptor.surfaces.rest.app import create_app
+from tests.postgres import Cluster, cluster
+
+ADMIN_KEY = "the-admin-key-of-the-tests"
+ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """The one PostgreSQL of this test run."""
+    with cluster() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Cluster) -> str:
+    """A database at the newest schema, to copy from."""
+    url = postgres.new_database()
+    schema.upgrade(url)
+    return url.rsplit("/", 1)[1]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh, empty database of every kind we support."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'preceptor.db'}"
+        return
+    cluster: Cluster = request.getfixturevalue("postgres")
+    url = cluster.new_database(template=request.getfixturevalue("postgres_template"))
+    yield url
+    cluster.drop(url)
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    return Settings.load(
+        data_dir=tmp_path,
+        database_url=database_url,
+        admin_key=ADMIN_KEY,
+        access_log=False,
+        rate_limit_per_key=1e6,
+        rate_limit_per_org=1e6,
+    )
+
+
+@pytest.fixture
+async def preceptor(settings: Settings) -> AsyncGenerator[Preceptor]:
+    """Preceptor on a fresh database of every kind, acting for the admin of `default`."""
+    async with open_preceptor(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def client(preceptor: Preceptor) -> AsyncGenerator[httpx2.AsyncClient]:
+    """The HTTP application in process, with the admin's key."""
+    async with client_of(preceptor) as opened:
+        yield opened
+
+
+def client_of(preceptor: Preceptor, headers: dict[str, str] = ADMIN) -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(create_app(preceptor), raise_app_exceptions=False)
+    return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)

@@ -1,0 +1,102 @@
+"""A real server in a process of its own, started as a person would start it."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+COMMAND = str(Path(sys.executable).with_name("preceptor"))
+PATIENCE = 30.0
+"""Seconds a server may take to start; stopping one may take 5."""
+
+ADDRESS = re.compile(r"is running on (http\S+)")
+LINK = re.compile(r"(http\S+/login\?token=\S+)")
+LAST_WORD = "Ctrl-C"
+
+
+@dataclass(frozen=True)
+class Served:
+    url: str
+    admin_key: str
+    process: subprocess.Popen[bytes]
+    data_dir: Path
+    link: str
+    """The sign-in link it printed; it works once."""
+    printed: str
+    """All that it said on standard output when it started."""
+    log: Path
+    """What it writes to standard error, for as long as the block lasts."""
+
+    def client(self, key: str | None = None) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {key or self.admin_key}"}
+        return httpx2.Client(base_url=self.url, headers=headers, trust_env=False)
+
+
+@contextmanager
+def serving(data_dir: Path, **environment: str) -> Generator[Served]:
+    """Run `preceptor serve` on a free port until the block ends. `environment` takes whole names, as the shell does."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="preceptor-serve-") as folder:
+        said, logged = Path(folder, "stdout"), Path(folder, "stderr")
+        with said.open("wb") as out, logged.open("wb") as err:
+            process = subprocess.Popen(
+                [COMMAND, "serve"], stdout=out, stderr=err, cwd=data_dir, env=clean(data_dir, **environment)
+            )
+        try:
+            yield _started(process, said, logged, data_dir, environment)
+        finally:
+            end(process)
+
+
+def clean(data_dir: Path, **environment: str) -> dict[str, str]:
+    """This process's environment without its own PRECEPTOR_ variables, set for `data_dir` and a free port."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PRECEPTOR_")}
+    return kept | {"PRECEPTOR_DATA_DIR": str(data_dir), "PRECEPTOR_PORT": "0"} | environment
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Stop a server that still runs, the hard way if it will not go."""
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
+def _started(
+    process: subprocess.Popen[bytes], said: Path, logged: Path, data_dir: Path, environment: dict[str, str]
+) -> Served:
+    deadline = time.monotonic() + PATIENCE
+    while LAST_WORD not in (printed := said.read_text(encoding="utf-8")) or not _ready(printed):
+        if process.poll() is not None or time.monotonic() > deadline:
+            log = logged.read_text(encoding="utf-8")
+            raise AssertionError(f"The server did not start (exit code {process.poll()}).\n{printed}\n{log}")
+        time.sleep(0.02)
+    address, link = ADDRESS.search(printed), LINK.search(printed)
+    assert address, printed
+    assert link, printed
+    given = environment.get("PRECEPTOR_ADMIN_KEY")
+    key = given or (data_dir / "admin.key").read_text(encoding="utf-8").strip()
+    return Served(address[1], key, process, data_dir, link[1], printed, logged)
+
+
+def _ready(printed: str) -> bool:
+    address = ADDRESS.search(printed)
+    if not address:
+        return False
+    try:
+        return httpx2.get(f"{address[1]}/readyz", trust_env=False).status_code == 200
+    except httpx2.TransportError:
+        return False
