@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make serve` and `make test`. Everything else is listed by `make help`.
 .DEFAULT_GOAL := help
-.PHONY: help serve test check format lint types layers bench nightly lock clean
+.PHONY: help serve test check format lint types layers bench docs nightly lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -38,6 +38,9 @@ layers: $(DEVELOP)
 
 bench: $(DEVELOP)  ## ratios against the baselines, measured in one interleaved run
 	$(BIN)/python -m benchmarks
+
+docs: $(DEVELOP)  ## write the reference pages that come from the code
+	$(BIN)/python tools/document.py
 
 nightly: $(DEVELOP)  ## the same tests with the large sample sizes
 	PRECEPTOR_NIGHTLY=1 $(BIN)/pytest

@@ -11,7 +11,7 @@ ALL = {"Durable appends, 64 producers": appends.main, "W5 HTTP, 16 connections":
 
 
 def main() -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%d}  {platform.python_version()}  {os.cpu_count()} cores  load {os.getloadavg()[0]:.1f}")
+    print(f"{datetime.now(UTC):%Y-%m-%d}  Python {platform.python_version()}  {os.cpu_count()} cores")
     for title, run in ALL.items():
         print(f"\n## {title}")
         print("\n".join(run()))

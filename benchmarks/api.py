@@ -16,7 +16,11 @@ from pathlib import Path
 CONNECTIONS = 16
 SERVERS = ("raw", "raw_group", "sqlalchemy", "preceptor")
 ITEM = {"name": "n1", "body": "Instruction body text. " * 20, "priority": 3, "tags": ["a", "b"]}
-CONVERSATION = {"agentId": "assistant", "title": "n1", "metadata": {key: ITEM[key] for key in ("body", "priority", "tags")}}
+CONVERSATION = {
+    "agentId": "assistant",
+    "title": "n1",
+    "metadata": {key: ITEM[key] for key in ("body", "priority", "tags")},
+}
 TICK = os.sysconf("SC_CLK_TCK")
 
 

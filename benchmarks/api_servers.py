@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 import uvicorn
@@ -104,7 +104,7 @@ class RawGroup(Raw):
 
 def sqlalchemy_app(folder: Path) -> Any:
     from fastapi import Depends, FastAPI
-    from pydantic import BaseModel
+    from pydantic import BaseModel, ConfigDict
     from sqlalchemy import JSON, event
     from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
     from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -137,7 +137,7 @@ def sqlalchemy_app(folder: Path) -> Any:
         tags: list[str]
 
     class Item(NewItem):
-        model_config = {"from_attributes": True}
+        model_config = ConfigDict(from_attributes=True)
         id: int
         created: float
 
@@ -148,17 +148,16 @@ def sqlalchemy_app(folder: Path) -> Any:
     app = FastAPI()
 
     @app.get("/items/{number}", response_model=Item)
-    async def get(number: int, database: AsyncSession = Depends(session)) -> Any:  # noqa: B008
+    async def get(number: int, database: Annotated[AsyncSession, Depends(session)]) -> Any:
         return await database.get(Row, number)
 
     @app.post("/items", status_code=201, response_model=Item)
-    async def post(new: NewItem, database: AsyncSession = Depends(session)) -> Any:  # noqa: B008
+    async def post(new: NewItem, database: Annotated[AsyncSession, Depends(session)]) -> Any:
         row = Row(**new.model_dump(), created=time.time())
         database.add(row)
         await database.commit()
         return row
 
-    get.__annotations__["database"] = post.__annotations__["database"] = AsyncSession
     return app
 
 
@@ -169,7 +168,7 @@ async def serve(app: Any, port: int) -> None:
 
 async def serve_preceptor(port: int, folder: Path) -> None:
     from preceptor import Settings, open_preceptor
-    from preceptor.surfaces.rest.app import create_app
+    from preceptor.surfaces.http import create_app
 
     settings = Settings.load(
         data_dir=folder, admin_key="benchmark", access_log=False, rate_limit_per_key=1e6, rate_limit_per_org=1e6

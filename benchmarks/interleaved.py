@@ -61,6 +61,7 @@ def compare(makers: Mapping[str, Maker], *, rounds: int, count: int) -> dict[str
         home.mkdir()
         process = context.Process(target=_work, args=(maker, home, theirs), daemon=True)
         process.start()
+        theirs.close()
         pipes[name] = ours
         processes.append(process)
     figures = {name: Figures() for name in makers}

@@ -45,7 +45,7 @@ class Connection(asyncio.Protocol):
         self.buffer = b""
         self.next()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self.load.closed()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage import schema
-from preceptor.surfaces.rest.app import create_app
+from preceptor.surfaces.http import create_app
 from tests.postgres import Cluster, cluster
 
 ADMIN_KEY = "the-admin-key-of-the-tests"

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
@@ -29,7 +29,7 @@ class Preceptor:
     announce: Callable[[str | None], None]
 
     def acting_as(self, caller: Caller, once: Once | None = None) -> "Preceptor":
-        return replace(self, session=self.session.acting_as(caller, once))
+        return Preceptor(self.session.acting_as(caller, once), self.settings, self.announce)
 
     @property
     def orgs(self) -> Orgs:

@@ -196,7 +196,7 @@ def _secret(given: SecretStr | None, file: Path) -> str:
     except OSError as error:
         raise CannotStart(
             f"The data folder {file.parent} cannot be used ({error.strerror}). "
-            "Make it writable, or choose another PRECEPTOR_DATA_DIR."
+            "Make it writable and see that the disk has room, or choose another PRECEPTOR_DATA_DIR."
         ) from None
     if not kept:
         name = f"{PREFIX}{file.stem.upper()}_KEY"

@@ -2,7 +2,7 @@ import os
 import random
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from preceptor.adapters.storage import faults
 from tests.durability.checker import check, lines
-from tests.durability.conftest import Workshop
+from tests.durability.forks import Forks
 from tests.durability.worker import Order
 from tests.postgres import Cluster
 
@@ -26,8 +26,8 @@ POSTGRES = tuple(point for point in faults.POINTS if point.startswith("postgres.
 class Case:
     """One database that process after process dies on, and the history of all of them."""
 
-    def __init__(self, workshop: Workshop, url: str, folder: Path) -> None:
-        self._workshop = workshop
+    def __init__(self, workers: Forks, url: str, folder: Path) -> None:
+        self._workers = workers
         self._order = Order(url, str(folder))
         self._names = count(1)
 
@@ -42,22 +42,28 @@ class Case:
         assert self._run(replace(self._order, operations=40)) == 0
 
     def _run(self, order: Order) -> int:
-        ended = self._workshop.carry_out(replace(order, name=f"process {next(self._names)}"))
+        ended = self._workers.call(**asdict(replace(order, name=f"process {next(self._names)}")))
         check(order.database, lines(Path(order.folder, "history.jsonl")))
         return ended
 
 
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Forks]:
+    with Forks("tests.durability.worker:carry_out") as opened:
+        yield opened
+
+
 @pytest.fixture
-def on_sqlite(workshop: Workshop, sqlite_template: bytes, tmp_path: Path) -> Case:
+def on_sqlite(workers: Forks, sqlite_template: bytes, tmp_path: Path) -> Case:
     path = tmp_path / "preceptor.db"
     path.write_bytes(sqlite_template)
-    return Case(workshop, f"sqlite:///{path}", tmp_path)
+    return Case(workers, f"sqlite:///{path}", tmp_path)
 
 
 @pytest.fixture
-def on_postgres(workshop: Workshop, postgres: Cluster, postgres_template: str, tmp_path: Path) -> Iterator[Case]:
+def on_postgres(workers: Forks, postgres: Cluster, postgres_template: str, tmp_path: Path) -> Iterator[Case]:
     url = postgres.new_database(template=postgres_template)
-    yield Case(workshop, url, tmp_path)
+    yield Case(workers, url, tmp_path)
     postgres.drop(url)
 
 

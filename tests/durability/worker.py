@@ -1,27 +1,25 @@
-"""A process that works on a database and dies where it is told to.
-
-`python -m tests.durability.worker` imports everything once, then forks a child for each order it reads from stdin and
-answers with how the child ended. The child is a real process: SIGKILL leaves it no time to tidy up.
-"""
+"""A process that works on a database and dies where it is told to: SIGKILL leaves it no time to tidy up."""
 
 import asyncio
 import itertools
 import os
 import signal
-import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage import faults
+from preceptor.adapters.storage.postgres import PostgresStore
+from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
 from preceptor.domain.ids import ConversationId
 from preceptor.engine.conversations import Wanted
 
+STORES = (SqliteStore, PostgresStore)
+"""Named here so that both are imported before the first fork."""
 OPERATIONS = 200
 CONVERSATIONS = 20
 WRITERS = 16
@@ -93,30 +91,11 @@ async def write(
         history.write(did="ok", title=title, id=done.conversation_id, seq=done.revision)
 
 
-def carry_out(order: Order) -> None:
-    if order.point:
-        die_at(order.point, order.nth)
-    if order.milliseconds:
+def carry_out(**order: str | int) -> None:
+    told = Order(**order)  # pyright: ignore[reportArgumentType]
+    if told.point:
+        die_at(told.point, told.nth)
+    if told.milliseconds:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the kernel ends us in the middle of whatever we do
-        signal.setitimer(signal.ITIMER_REAL, order.milliseconds / 1000)
-    asyncio.run(work(order))
-
-
-def serve() -> None:
-    import_module("preceptor.adapters.storage.postgres")  # once, rather than in every child
-    for line in sys.stdin.buffer:
-        child = os.fork()
-        if child == 0:
-            carry_out(Order(**orjson.loads(line)))
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        sys.stdout.buffer.write(orjson.dumps(os.waitstatus_to_exitcode(status)) + b"\n")
-        sys.stdout.buffer.flush()
-
-
-def as_line(order: Order) -> bytes:
-    return orjson.dumps(asdict(order)) + b"\n"
-
-
-if __name__ == "__main__":
-    serve()
+        signal.setitimer(signal.ITIMER_REAL, told.milliseconds / 1000)
+    asyncio.run(work(told))

@@ -1,11 +1,11 @@
 """The real clock, real identifiers and real secrets."""
 
-import os
 import secrets
 import string
 import time
 from datetime import UTC, datetime
-from uuid import UUID
+
+from preceptor.adapters.randomness import random_bytes
 
 _HANDLE = string.ascii_lowercase + string.digits
 
@@ -17,10 +17,11 @@ class RealWorld:
     def new_id(self) -> str:
         """A version 7 UUID: it sorts by time, so an index on it stays compact."""
         milliseconds = time.time_ns() // 1_000_000
-        value = milliseconds << 80 | int.from_bytes(os.urandom(10))
+        value = milliseconds << 80 | int.from_bytes(random_bytes(10))
         value = value & ~(0xF000 << 64) | 0x7000 << 64
         value = value & ~(0xC000 << 48) | 0x8000 << 48
-        return str(UUID(int=value))
+        text = f"{value:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def new_secret(self) -> str:
         """256 random bits, 43 characters that are safe in an address."""

@@ -122,10 +122,13 @@ def seal(
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Where the database itself says a stream ends, and the last row it says a checkpoint has told of."""
+    """Where the database itself says a stream ends, and what it says of the last checkpoint that told of it."""
 
     head: Head
     anchored: int
+    """The last row it told of."""
+    grown: bool
+    """Whether the next checkpoint will tell of the stream again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +216,8 @@ def _misplaced(ending: Ending | None, last: Event | Head, told: int) -> str | No
         return "rewritten: its stream ends elsewhere"
     if ending.head.epoch < last.epoch:
         return "rewritten: its stream is in an epoch that has passed"
-    if ending.anchored > told:
-        return f"rewritten: its stream claims a checkpoint of row {ending.anchored} that no one remembers"
+    if ending.anchored > told or (ending.head.seq > ending.anchored and not ending.grown):
+        return "rewritten: its stream is hidden from checkpoints"
     return None
 
 

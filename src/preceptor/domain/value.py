@@ -1,6 +1,6 @@
 """The base of everything that is sent, stored or configured."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -12,8 +12,9 @@ VISIBLE_TEXT = r"^[^\x00]*[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u2
 """Such text, with something in it that can be seen."""
 
 Text = Annotated[str, StringConstraints(pattern=ANY_TEXT)]
-Number = Annotated[int | float, Field(ge=-(2**63), le=2**63 - 1)]
-Json = TypeAliasType("Json", "bool | Number | Text | list[Json] | dict[Text, Json] | None")
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Real = Annotated[float, Field(ge=-(2**63), lt=2**63)]
+Json = TypeAliasType("Json", "bool | Whole | Real | Text | list[Json] | dict[Text, Json] | None")
 """JSON that means the same to everyone who reads it."""
 
 
@@ -32,6 +33,14 @@ class Value(BaseModel):
         serialize_by_alias=True,
         allow_inf_nan=False,
     )
+
+
+Made = TypeVar("Made", bound=Value)
+
+
+def made(kind: type[Made], given: Made | None, fields: dict[str, Any]) -> Made:
+    """A value that a caller gave whole, or by its fields: `create(value)` and `create(name="Support")` are the same."""
+    return kind(**fields) if given is None else given
 
 
 def left_out() -> Any:

@@ -1,12 +1,13 @@
 """Agents: create, read, change, list."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from preceptor.domain.agents import Agent, AgentChange, NewAgent
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import AgentId
 from preceptor.domain.paging import Page, page_of, position_of
-from preceptor.domain.value import told
+from preceptor.domain.value import made, told
 from preceptor.engine.audit import note
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
@@ -17,7 +18,8 @@ from preceptor.engine.session import Session
 class Agents:
     session: Session
 
-    async def create(self, new: NewAgent) -> Agent:
+    async def create(self, given: NewAgent | None = None, **fields: Any) -> Agent:
+        new = made(NewAgent, given, fields)
         agent_id = AgentId(new.agent_id or self.session.world.new_id())
 
         async def program(work: Work) -> Agent:
@@ -43,7 +45,11 @@ class Agents:
 
         return await self.session.read(program)
 
-    async def change(self, agent_id: AgentId, change: AgentChange, if_match: IfMatch = None) -> Agent:
+    async def change(
+        self, agent_id: AgentId, given: AgentChange | None = None, if_match: IfMatch = None, **fields: Any
+    ) -> Agent:
+        change = made(AgentChange, given, fields)
+
         async def program(work: Work) -> Agent:
             agent = await found(work, agent_id)
             check(if_match, agent.etag)

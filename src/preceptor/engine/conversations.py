@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from preceptor.domain.conversations.conversation import (
     Conversation,
@@ -20,7 +21,7 @@ from preceptor.domain.ids import AgentId, ConversationId, StreamId, UserId
 from preceptor.domain.log import Event, NewEvent
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.paging import Page, page_of, position_of
-from preceptor.engine.agents import found as found_agent
+from preceptor.domain.value import made
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
@@ -44,11 +45,13 @@ class Wanted:
 class Conversations:
     session: Session
 
-    async def start(self, new: NewConversation) -> Conversation:
+    async def start(self, given: NewConversation | None = None, **fields: Any) -> Conversation:
+        new = made(NewConversation, given, fields)
         stream = StreamId(self.session.world.new_id())
 
         async def program(work: Work) -> Conversation:
-            await found_agent(work, AgentId(new.agent_id))
+            if not await work.agents.has(AgentId(new.agent_id)):
+                raise NotFound("agent", new.agent_id)
             conversation = fold(await work.log.start(stream, [started(new, self.session.caller.owner)]))
             assert conversation is not None
             await work.conversations.add(conversation)
@@ -65,9 +68,13 @@ class Conversations:
         return await self.session.read(program)
 
     async def change(
-        self, conversation_id: ConversationId, change: ConversationChange, if_match: IfMatch = None
+        self,
+        conversation_id: ConversationId,
+        given: ConversationChange | None = None,
+        if_match: IfMatch = None,
+        **fields: Any,
     ) -> Conversation:
-        return await self._step(conversation_id, changed(change), if_match)
+        return await self._step(conversation_id, changed(made(ConversationChange, given, fields)), if_match)
 
     async def archive(self, conversation_id: ConversationId) -> None:
         """Put it out of sight. Nothing is deleted: it can be asked for as archived, and the log keeps every word."""

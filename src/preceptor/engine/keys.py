@@ -1,12 +1,14 @@
 """API keys: mint, list, revoke."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from preceptor.domain.errors import Invalid, NotFound
 from preceptor.domain.ids import KeyId
 from preceptor.domain.keys import BOOTSTRAP, ApiKey, MintedKey, NewKey, StoredKey, granted, hash_of, key_text
 from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -16,8 +18,9 @@ from preceptor.engine.session import Session
 class Keys:
     session: Session
 
-    async def mint(self, new: NewKey) -> MintedKey:
+    async def mint(self, given: NewKey | None = None, **fields: Any) -> MintedKey:
         """Make a key. No one can give away more than they have."""
+        new = made(NewKey, given, fields)
         caller = self.session.caller
 
         async def program(work: Work) -> MintedKey:

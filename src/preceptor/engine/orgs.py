@@ -1,12 +1,14 @@
 """Organisations: create, list."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import OrgId
 from preceptor.domain.orgs import NewOrg, Org
 from preceptor.domain.ownership import INSTALLATION, Permission
 from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -18,7 +20,8 @@ class Orgs:
 
     session: Session
 
-    async def create(self, new: NewOrg) -> Org:
+    async def create(self, given: NewOrg | None = None, **fields: Any) -> Org:
+        new = made(NewOrg, given, fields)
         session = self._for_installation()
 
         async def program(work: Work) -> Org:

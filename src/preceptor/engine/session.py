@@ -1,7 +1,7 @@
 """A session: the store, opened for one caller. Features are built on one, so none can forget whose data it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -51,7 +51,7 @@ class Session:
     once: Once | None = None
 
     def acting_as(self, caller: Caller, once: Once | None = None) -> "Session":
-        return replace(self, caller=caller, once=once)
+        return Session(self.store, self.world, self.seal, caller, once)
 
     async def read(self, program: Program[Result]) -> Result:
         return await self.store.read(self.caller.owner, program)

@@ -1,12 +1,14 @@
 """Users: create, list."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import GroupId, UserId
 from preceptor.domain.ownership import permissions_of
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.users import NewUser, User
+from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -16,8 +18,9 @@ from preceptor.engine.session import Session
 class Users:
     session: Session
 
-    async def create(self, new: NewUser) -> User:
+    async def create(self, given: NewUser | None = None, **fields: Any) -> User:
         """Add a user. No one can give away more than they have."""
+        new = made(NewUser, given, fields)
         caller = self.session.caller
         caller.require(*sorted(permissions_of(new.role, caller.owner.org_id)))
 

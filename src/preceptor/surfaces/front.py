@@ -4,11 +4,11 @@ It gives the request an id, refuses foreign hosts and oversized headers, adds se
 answers for what nobody expected: beyond it there is no one who would add those headers.
 """
 
+import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -25,6 +25,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+?)\.?)(?::\d{1,5})?", re.ASCII)
 MOST_HEADERS = 100
 LARGEST_HEADERS = 32_768
 SECURITY = [
@@ -65,17 +66,17 @@ class Front:
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         began, answered = time.perf_counter(), Answered()
         reply = _sender(send, request_id, answered)
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            try:
-                with self._span(scope):
-                    await self._answer(scope, receive, reply)
-            except Exception as error:
-                logger("preceptor.http").error("unexpected", path=scope["path"], exc_info=error)
-                if answered.status:
-                    raise
-                await _refuse(reply, UNEXPECTED, request_id)
-            finally:
-                self._note(scope, answered.status or 500, time.perf_counter() - began)
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
+            with self._span(scope):
+                await self._answer(scope, receive, reply)
+        except Exception as error:
+            logger("preceptor.http").error("unexpected", path=scope["path"], exc_info=error)
+            if answered.status:
+                raise
+            await _refuse(reply, UNEXPECTED, request_id)
+        finally:
+            self._note(scope, answered.status or 500, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, reply: Send) -> None:
         refusal = self._refusal(scope)
@@ -118,11 +119,9 @@ class Answered:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    """The name in a Host header, without its port; empty when it is not a name."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _sender(send: Send, request_id: str, answered: Answered) -> Send:

@@ -28,6 +28,9 @@ class SqlAgents:
         row = await self.work.one(FIND, id=agent_id)
         return Agent.model_validate_json(row[0]) if row else None
 
+    async def has(self, agent_id: AgentId) -> bool:
+        return await self.work.one(FIND, id=agent_id) is not None
+
     async def page(self, after: str | None, limit: int) -> list[Agent]:
         rows = await self.work.all(PAGE, after=after or "", limit=limit)
         return [Agent.model_validate_json(row[0]) for row in rows]

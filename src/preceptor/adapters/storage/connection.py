@@ -7,9 +7,17 @@ from typing import Any, Protocol
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.domain.ids import OrgId, StreamId
 
+Heads = dict[tuple[OrgId, StreamId], tuple[int, bytes, int, int]]
+"""By place: seq, hash, epoch and whether it is marked as grown."""
+
 
 class Executor(Protocol):
     """Carries out statements on one connection, inside one transaction."""
+
+    @property
+    def heads(self) -> Heads:
+        """Heads of streams that this transaction may rely on: seen by it, or by the only writer there is."""
+        ...
 
     async def all(self, statement: Statement, values: Row) -> list[Row]: ...
 

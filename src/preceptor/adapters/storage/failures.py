@@ -5,7 +5,13 @@ import sqlite3
 
 from preceptor.domain.errors import Conflict, DiskFull, Unavailable
 
-_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE}
+_FULL = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+}
 
 
 def of_sqlite(error: sqlite3.Error | OSError) -> Exception:
@@ -13,6 +19,8 @@ def of_sqlite(error: sqlite3.Error | OSError) -> Exception:
     if isinstance(error, OSError):
         return DiskFull() if error.errno in {errno.ENOSPC, errno.EFBIG, errno.EDQUOT} else Unavailable(str(error))
     if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return error
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR:
         return error
     if getattr(error, "sqlite_errorcode", 0) in _FULL:
         return DiskFull()

@@ -1,6 +1,5 @@
 """The log in SQL: append, read on, take over, checkpoint."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,8 +7,9 @@ import msgspec
 import orjson
 from sqlalchemy import bindparam, literal_column, select, update
 
+from preceptor.adapters.randomness import random_bytes
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Row, Statement, insert_into, limited, mine
+from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
 from preceptor.adapters.storage.tables import events, streams
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import StreamId
@@ -21,13 +21,19 @@ CHECKPOINT = "log.checkpoint"
 
 ADD = insert_into(events)
 START = insert_into(streams)
-HEAD = select(streams.c.seq, streams.c.hash, streams.c.epoch).where(mine(streams), streams.c.id == bindparam("id"))
-READ_HEAD = Statement.of(HEAD)
-LOCK_HEAD = Statement.of(HEAD.with_for_update())
+THIS = (mine(streams), streams.c.id == bindparam("id"))
+READ_HEAD = Statement.of(select(streams.c.seq, streams.c.hash, streams.c.epoch).where(*THIS))
+LOCK_HEAD = Statement.of(
+    select(streams.c.seq, streams.c.hash, streams.c.epoch, streams.c.grown).where(*THIS).with_for_update()
+)
 MOVE = Statement.of(
     update(streams)
     .where(mine(streams), streams.c.id == bindparam("named"))
     .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
+)
+# A stream is marked once after each checkpoint, not at every append: the mark is indexed, the head is not.
+MARK = Statement.of(
+    update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(grown=literal_column("1"))
 )
 TAKE = Statement.of(
     update(streams)
@@ -45,18 +51,18 @@ AFTER = Statement.of(
 GROWN = Statement.of(
     limited(
         select(streams.c.org, streams.c.id, streams.c.seq, streams.c.hash)
-        .where(streams.c.seq > streams.c.anchored)
+        .where(streams.c.grown == literal_column("1"))
         .order_by(streams.c.org, streams.c.id)
     )
 )
 ANCHOR = Statement.of(
     update(streams)
     .where(streams.c.org == bindparam("of_org"), streams.c.id == bindparam("named"))
-    .values(anchored=bindparam("up_to"))
+    .values(anchored=bindparam("up_to"), grown=literal_column("0"))
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SqlLog:
     work: Transaction
 
@@ -64,33 +70,38 @@ class SqlLog:
         """Begin a stream that does not exist yet."""
         sealed = await self._write(stream, Head(), new)
         last = sealed[-1]
-        await self.work.run(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0)
+        await self.work.run(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0, grown=1)
         return sealed
 
     async def append(self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None) -> list[Event]:
         """Add to a stream. With an `epoch`, only while no other writer has taken the stream over."""
         org, executor = self.work.org, self.work.executor
-        head = _head(await executor.all(LOCK_HEAD, (org, stream)))
-        if head is None and stream == ORG_STREAM:
+        found = executor.heads.get((org, stream)) or next(iter(await executor.all(LOCK_HEAD, (org, stream))), None)
+        if found is None and stream == ORG_STREAM:
             return await self.start(stream, new)
-        if head is None:
+        if found is None:
             raise NotFound("stream", stream)
-        if epoch is not None and epoch != head.epoch:
+        seq, before, current, grown = found
+        if epoch is not None and epoch != current:
             raise Fenced(stream=stream)
-        sealed = await self._write(stream, head, new)
+        sealed = await self._write(stream, Head(seq, before, current), new)
         await executor.run(MOVE, (sealed[-1].seq, sealed[-1].hash, org, stream))
+        if not grown:
+            await executor.run(MARK, (org, stream))
         return sealed
 
     async def take_over(self, stream: StreamId) -> int:
         """Become the one writer of a stream: whoever held an older epoch is fenced off from now on."""
         if not await self.work.run(TAKE, named=stream):
             raise NotFound("stream", stream)
+        self.work.executor.heads.pop((self.work.org, stream), None)
         head = await self.head(stream)
         assert head is not None
         return head.epoch
 
     async def head(self, stream: StreamId) -> Head | None:
-        return _head(await self.work.all(READ_HEAD, id=stream))
+        rows = await self.work.all(READ_HEAD, id=stream)
+        return Head(*rows[0]) if rows else None
 
     async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]:
         rows = await self.work.all(AFTER, stream=stream, after=seq, limit=limit)
@@ -105,15 +116,14 @@ class SqlLog:
         [event] = await self.append(ORG_STREAM, [NewEvent(CHECKPOINT, orjson.dumps({"heads": told}).decode())])
         for org, stream, seq, _ in told:
             await self.work.run(ANCHOR, of_org=org, named=stream, up_to=seq)
+            self.work.executor.heads.pop((org, stream), None)
         return event
 
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
-        salts = [os.urandom(SALT) for _ in new]
+        salts = [random_bytes(SALT) for _ in new]
         sealed = seal(self.work.org, stream, head, new, at=to_micros(self.work.now), salts=salts)
         await self.work.executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
-        self.work.grown.append((self.work.org, stream))
+        last, place = sealed[-1], (self.work.org, stream)
+        self.work.executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
+        self.work.grown.append(place)
         return sealed
-
-
-def _head(rows: list[Row]) -> Head | None:
-    return Head(*rows[0]) if rows else None

@@ -10,9 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from preceptor.adapters.storage import schema
+from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.lockfile import Lock
 from preceptor.adapters.storage.sqlite import SqliteStore
-from preceptor.domain.errors import CannotStart
+from preceptor.domain.errors import CannotStart, DiskFull
 from preceptor.engine.ports import Store, World
 
 Committed = Callable[[int, float], None]
@@ -146,7 +147,9 @@ def of_start(database: Database) -> Generator[None]:
                 yield
 
 
-def unusable(path: Path, error: Exception) -> str:
+def unusable(path: Path, error: sqlite3.Error | OSError) -> str:
+    if isinstance(of_sqlite(error), DiskFull):
+        return f"There is no room on the disk for {path}. Free some space, or choose another PRECEPTOR_DATA_DIR."
     return (
         f"The database file {path} cannot be used: {error}. "
         "Check its permissions and the disk, or point PRECEPTOR_DATABASE_URL at another file."

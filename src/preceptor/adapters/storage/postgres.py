@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Final, LiteralString, TypeVar, cast
 
 import psycopg
@@ -13,11 +13,12 @@ from psycopg import AsyncConnection, errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.tails import Tails
 from preceptor.adapters.storage.work import SqlWork
-from preceptor.domain.errors import CannotStart, Conflict, DiskFull, PreceptorError, ShuttingDown, Unavailable
+from preceptor.domain.errors import CannotStart, Conflict, DiskFull, ShuttingDown, Unavailable
 from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.ownership import Owner
 from preceptor.engine.ports import Program
@@ -27,7 +28,9 @@ Result = TypeVar("Result")
 POOL = 16
 PATIENCE = 5.0
 """Seconds to wait for a connection, and for a statement, before we say that the database is not there."""
-RECONNECT = 0.5
+QUEUE = 2.0
+"""Seconds to wait behind others who change the same things."""
+RECONNECT = 1.0
 """Seconds between two attempts to reach a database that went away, while someone waits for it."""
 TRIES = 20
 LOOK_AGAIN = 0.5
@@ -46,6 +49,7 @@ BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = curren
 @dataclass(slots=True)
 class PostgresExecutor:
     connection: AsyncConnection[Row]
+    heads: Heads = field(default_factory=Heads)
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
         cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
@@ -104,11 +108,13 @@ class PostgresStore:
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
         """Run `program` on one snapshot."""
-        return await self._settle(owner, program, OPEN_TO_READ)
+        with of_serving():
+            return await self._transact(owner, program, OPEN_TO_READ)
 
     async def write(self, owner: Owner, program: Program[Result]) -> Result:
         began = time.perf_counter()
-        result = await self._settle(owner, program, OPEN)
+        with of_serving():
+            result = await self._settle(owner, program)
         if self._committed is not None:
             self._committed(1, time.perf_counter() - began)
         return result
@@ -125,24 +131,26 @@ class PostgresStore:
     async def close(self) -> None:
         await self._pool.close(timeout=2)
 
-    async def _settle(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
-        """Run again what lost a race; say plainly when the database is not there."""
+    async def _settle(self, owner: Owner, program: Program[Result]) -> Result:
+        """Run again what lost a race, this time in a queue."""
         queue = self._queues[owner.org_id]
-        try:
-            if not queue.locked():
-                with suppress(*RACES, Stale):
-                    return await self._transact(owner, program, opening)
-            async with queue:
-                for _ in range(TRIES):
-                    with suppress(*RACES, Stale):
-                        return await self._transact(owner, program, opening)
-                return await self._transact(owner, program, opening)
-        except errors.UniqueViolation as error:
-            raise Conflict from error
-        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed, OSError) as error:
-            raise of_postgres(error) from error
+        if not queue.locked():
+            with suppress(*RACES):
+                return await self._transact(owner, program, OPEN)
+        async with _in_turn(queue):
+            for _ in range(TRIES):
+                with suppress(*RACES):
+                    return await self._transact(owner, program, OPEN)
+            return await self._transact(owner, program, OPEN)
 
     async def _transact(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
+        try:
+            return await self._attempt(owner, program, opening)
+        except Stale:
+            await self._pool.check()
+            return await self._attempt(owner, program, opening)
+
+    async def _attempt(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
         work: SqlWork | None = None
         try:
             async with self._pool.connection() as connection:
@@ -154,11 +162,12 @@ class PostgresStore:
                     result = await program(work)
                     reach("postgres.before-commit")
                 reach("postgres.after-commit")
+        except (PoolTimeout, PoolClosed):
+            raise
         except psycopg.OperationalError as error:
-            if work is not None:
-                raise
-            await self._pool.check()
-            raise Stale from error
+            if work is None:
+                raise Stale from error
+            raise
         self.tails.wake(work.grown)
         return result
 
@@ -167,20 +176,36 @@ class Stale(psycopg.OperationalError):
     """PostgreSQL was restarted since this connection was last used; nothing had been asked of it yet."""
 
 
+@asynccontextmanager
+async def _in_turn(queue: asyncio.Lock) -> AsyncGenerator[None]:
+    async with asyncio.timeout(QUEUE):
+        await queue.acquire()
+    try:
+        yield
+    finally:
+        queue.release()
+
+
 async def _try_on(pool: "AsyncConnectionPool[AsyncConnection[Row]]") -> None:
     if pool.get_stats().get("requests_waiting"):
         await pool.check()
 
 
-def of_postgres(error: Exception) -> PreceptorError:
+@contextmanager
+def of_serving() -> Generator[None]:
     """The typed failure for an error of PostgreSQL while serving."""
-    match error:
-        case errors.DiskFull():
-            return DiskFull()
-        case PoolClosed():
-            return ShuttingDown("Preceptor is stopping.")
-        case _:
-            return Unavailable(f"PostgreSQL does not answer right now ({type(error).__name__}).")
+    try:
+        yield
+    except errors.DiskFull as error:
+        raise DiskFull from error
+    except errors.UniqueViolation as error:
+        raise Conflict from error
+    except PoolClosed as error:
+        raise ShuttingDown("Preceptor is stopping.") from error
+    except (errors.SerializationFailure, errors.DeadlockDetected, TimeoutError) as error:
+        raise Unavailable("Too many are changing the same things at once.") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
+        raise Unavailable(f"PostgreSQL does not answer right now ({type(error).__name__}).") from error
 
 
 @contextmanager
@@ -201,7 +226,8 @@ def unreachable(url: str, error: Exception) -> str:
             "PRECEPTOR_DATABASE_URL is not a PostgreSQL address. Write it as postgresql://user:password@host/database."
         )
     where = f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
-    why = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    said = [line.strip() for line in str(error).splitlines() if line.strip() and "Is the server running" not in line]
+    why = said[-1].rstrip(".") if said else type(error).__name__
     secret = str(parts.get("password") or "")
     return (
         f"PostgreSQL at {where} cannot be used: {why.replace(secret, '***') if secret else why}. "

@@ -36,10 +36,10 @@ class PostgresSnapshot:
     numbers: Iterator[int]
 
     def rows(self, statement: Statement, **values: Any) -> Iterator[Row]:
-        cursor = self.connection.cursor(f"rows_{next(self.numbers)}", binary=True)
-        cursor.itersize = AT_ONCE
-        cursor.execute(cast("LiteralString", statement.postgres), statement.in_place(values))
-        return iter(cursor)
+        with self.connection.cursor(f"rows_{next(self.numbers)}", binary=True) as cursor:
+            cursor.itersize = AT_ONCE
+            cursor.execute(cast("LiteralString", statement.postgres), statement.in_place(values))
+            yield from cursor
 
 
 Snapshot = SqliteSnapshot | PostgresSnapshot

@@ -1,16 +1,21 @@
-"""SQLite: one writer thread that commits many transactions with one fsync; readers beside it."""
+"""SQLite: one writer that commits many transactions with one fsync; readers beside it.
+
+Statements run in the event loop's own thread, where nothing fights them for the interpreter; only what waits for the
+disk or for a lock, `COMMIT` and a contended `BEGIN`, is handed to a thread. What comes meanwhile is the next batch.
+"""
 
 import asyncio
-import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.statements import Row, Statement
@@ -24,15 +29,19 @@ from preceptor.engine.ports import Program, World
 Result = TypeVar("Result")
 
 LARGEST_BATCH = 256
+MOST_HEADS = 10_000
+CHECKPOINT_PAGES = 8000
+"""The write-ahead log grows to 32 MB before it is folded into the file: busy pages are then copied once, not often."""
 PATIENCE_MS = 5000
 """How long a commit waits for another process that holds the file's lock."""
 
 
-def connect(path: Path, *, patience_ms: int = PATIENCE_MS) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
-    connection.execute(f"PRAGMA busy_timeout={patience_ms}")
+    connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     return connection
 
 
@@ -41,6 +50,7 @@ class SqliteExecutor:
     """Never waits: a coroutine that awaits only this runs from start to end without an event loop."""
 
     connection: sqlite3.Connection
+    heads: Heads
     wrote: bool = False
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
@@ -62,7 +72,6 @@ class Job:
 
     owner: Owner
     program: Program[Any]
-    loop: asyncio.AbstractEventLoop
     answer: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
@@ -78,18 +87,25 @@ class Job:
 
 
 class SqliteStore:
+    """Belongs to the event loop it was made in; calls from other loops are passed on to that one."""
+
     def __init__(self, path: Path, world: World, *, committed: Callable[[int, float], None] | None = None) -> None:
         self.path = path
         self.tails = Tails(look_again=None)
         self._world = world
         self._committed = committed
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = False
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._writing = connect(path)
-        self._writer = threading.Thread(target=self._write_on, name="preceptor-writer", daemon=True)
-        self._writer.start()
+        self._writing.execute("PRAGMA busy_timeout=0")
+        self._thread = ThreadPoolExecutor(1, "preceptor-commit")
+        self._loop = asyncio.get_running_loop()
+        self._heads: Heads = {}
+        self._now = world.now()
+        self._waiting: list[Job] = []
+        self._bell = asyncio.Event()
+        self._writer = asyncio.create_task(self._write_on())
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
         """Run `program` on one snapshot, in the calling thread: a look-up by key is quicker than a hand-over."""
@@ -99,7 +115,7 @@ class SqliteStore:
             connection = self._reader()
             connection.execute("BEGIN")
             try:
-                work = SqlWork(SqliteExecutor(connection), owner.org_id, self._world.now())
+                work = SqlWork(SqliteExecutor(connection, {}), owner.org_id, self._world.now())
                 return run_through(program, work)
             finally:
                 if connection.in_transaction:
@@ -111,9 +127,11 @@ class SqliteStore:
         """Queue `program` for the writer; the answer comes once its commit is on the disk."""
         if self._closed:
             raise ShuttingDown("Preceptor is stopping.")
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Result] = loop.create_future()
-        self._jobs.put(Job(owner, program, loop, answer))
+        if asyncio.get_running_loop() is not self._loop:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.write(owner, program), self._loop))
+        answer: asyncio.Future[Result] = self._loop.create_future()
+        self._waiting.append(Job(owner, program, answer))
+        self._bell.set()
         return await answer
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
@@ -128,8 +146,9 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish what is queued, then let go of the file."""
         self._closed = True
-        self._jobs.put(None)
-        await asyncio.to_thread(self._writer.join)
+        self._bell.set()
+        await self._writer
+        self._thread.shutdown()
         for connection in (*self._readers, self._writing):
             connection.close()
 
@@ -141,62 +160,78 @@ class SqliteStore:
             self._readers.append(connection)
         return connection
 
-    def _write_on(self) -> None:
-        """The writer thread: take all that waits, commit it together, tell everyone."""
-        while batch := self._next_batch():
-            began = time.perf_counter()
-            if self._commit_together(batch) and self._committed is not None:
-                self._committed(len(batch), time.perf_counter() - began)
-            self._tell(batch)
-            reach("sqlite.acknowledged")
+    async def _write_on(self) -> None:
+        """The writer: take all that waits, commit it together, tell everyone, until the store is closed."""
+        while self._waiting or not self._closed:
+            await self._bell.wait()
+            batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
+            if not self._waiting and not self._closed:
+                self._bell.clear()
+            if batch:
+                began = time.perf_counter()
+                if await self._commit_together(batch) and self._committed is not None:
+                    self._committed(len(batch), time.perf_counter() - began)
+                self._tell(batch)
 
-    def _next_batch(self) -> list[Job]:
-        first = self._jobs.get()
-        batch = [] if first is None else [first]
-        with suppress(queue.Empty):
-            while batch and len(batch) < LARGEST_BATCH:
-                job = self._jobs.get_nowait()
-                if job is None:
-                    self._jobs.put(None)
-                    break
-                batch.append(job)
-        return batch
-
-    def _commit_together(self, batch: list[Job]) -> bool:
+    async def _commit_together(self, batch: list[Job]) -> bool:
         """Hope that all goes well, which needs no savepoints; where one spoils the batch, begin again with them."""
         try:
             try:
-                self._transact(batch, self._step)
+                await self._transact(batch, self._step)
             except Spoiled:
                 self._undo()
-                self._transact(batch, self._careful_step)
-        except BaseException as error:  # noqa: BLE001 - whatever it was, those who wait must hear of it
+                await self._transact(batch, self._careful_step)
+        except BaseException as error:
             self._undo()
             failure = _typed(error)
             for job in batch:
                 job.error = job.error or failure
+            if isinstance(error, asyncio.CancelledError):  # the loop ends before the store was closed
+                self._tell(batch)
+                raise
             return False
         return True
 
-    def _transact(self, batch: list[Job], step: Callable[[Job], None]) -> None:
+    async def _transact(self, batch: list[Job], step: Callable[[Job], None]) -> None:
+        if len(self._heads) > MOST_HEADS:
+            self._heads.clear()
         reach("sqlite.begin")
-        self._writing.execute("BEGIN IMMEDIATE")
+        await self._begin()
+        self._now = self._world.now()
         for job in batch:
             step(job)
             reach("sqlite.step")
         reach("sqlite.before-commit")
-        self._writing.execute("COMMIT")
+        await self._loop.run_in_executor(self._thread, self._writing.execute, "COMMIT")
         reach("sqlite.after-commit")
 
+    async def _begin(self) -> None:
+        """Take the write lock: at once, as is usual, or in a thread while another process holds it."""
+        try:
+            self._writing.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            await self._loop.run_in_executor(self._thread, self._begin_patiently)
+
+    def _begin_patiently(self) -> None:
+        self._writing.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
+        try:
+            self._writing.execute("BEGIN IMMEDIATE")
+        finally:
+            self._writing.execute("PRAGMA busy_timeout=0")
+
     def _undo(self) -> None:
+        """Undo the transaction, and forget the heads it had moved."""
+        self._heads.clear()
         with suppress(sqlite3.Error):
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
 
     def _step(self, job: Job) -> None:
         """One transaction of the batch. One that fails before it wrote anything leaves nothing to undo."""
-        executor = SqliteExecutor(self._writing)
-        work = SqlWork(executor, job.owner.org_id, self._world.now())
+        executor = SqliteExecutor(self._writing, self._heads)
+        work = SqlWork(executor, job.owner.org_id, self._now)
         try:
             job.result, job.error = run_through(job.program, work), None
             job.grown = work.grown
@@ -213,26 +248,20 @@ class SqliteStore:
         try:
             self._step(job)
         except Spoiled as spoiled:
+            self._heads.clear()
             self._writing.execute("ROLLBACK TO job")
             job.error = _typed(spoiled.__cause__ or spoiled)
         self._writing.execute("RELEASE job")
 
     def _tell(self, batch: list[Job]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[Job]] = {}
         for job in batch:
-            by_loop.setdefault(job.loop, []).append(job)
-        for loop, jobs in by_loop.items():
-            with suppress(RuntimeError):  # the loop was closed: no one waits there any more
-                loop.call_soon_threadsafe(self._deliver, jobs)
-
-    def _deliver(self, jobs: list[Job]) -> None:
-        for job in jobs:
             job.deliver()
             if job.grown:
                 self.tails.wake(job.grown)
+        reach("sqlite.acknowledged")
 
 
-class Spoiled(Exception):  # noqa: N818 - a fact about a batch, never seen outside this file
+class Spoiled(Exception):
     """A transaction failed after it had written: the batch must be undone."""
 
 

@@ -75,7 +75,9 @@ streams = Table(
     Column("hash", LargeBinary, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("anchored", BigInteger, nullable=False),
-    Index("streams_grown", "org", "id", sqlite_where=text("seq > anchored"), postgresql_where=text("seq > anchored")),
+    Column("grown", Integer, nullable=False),
+    Index("streams_grown", "org", "id", sqlite_where=text("grown = 1"), postgresql_where=text("grown = 1")),
+    sqlite_with_rowid=False,
 )
 
 events = Table(

@@ -25,9 +25,15 @@ Place = tuple[str, str]
 
 EVENTS = Statement.of(select(events).order_by(events.c.org, events.c.stream, events.c.seq))
 ENDINGS = Statement.of(
-    select(streams.c.org, streams.c.id, streams.c.seq, streams.c.hash, streams.c.epoch, streams.c.anchored).order_by(
-        streams.c.org, streams.c.id
-    )
+    select(
+        streams.c.org,
+        streams.c.id,
+        streams.c.seq,
+        streams.c.hash,
+        streams.c.epoch,
+        streams.c.anchored,
+        streams.c.grown,
+    ).order_by(streams.c.org, streams.c.id)
 )
 CHECKPOINTS = Statement.of(
     select(events.c.seq, events.c.payload)
@@ -41,7 +47,7 @@ EVENT_SHAPES = frozenset(
     for payload, salt in ((str, bytes), (NoneType, NoneType))
 )
 """What the columns of an event may hold: SQLite would keep anything, and erasing takes payload and salt together."""
-ENDING_SHAPES = frozenset({(str, str, int, bytes, int, int)})
+ENDING_SHAPES = frozenset({(str, str, int, bytes, int, int, int)})
 
 MOST_TOLD = 1000
 """Places told of one by one. A log with more is broken all over, and no one reads on."""
@@ -151,7 +157,7 @@ class _Check:
                 broken_in(
                     *place,
                     starmap(Event, rows.of(place)),
-                    next((Ending(Head(*row[2:5]), row[5]) for row in endings.of(place)), None),
+                    next((Ending(Head(*row[2:5]), row[5], row[6] == 1) for row in endings.of(place)), None),
                     (Witness(*row[2:]) for row in witnesses.of(place)),
                 )
             )

@@ -148,7 +148,7 @@ async def _in_process(settings: "Settings") -> AsyncGenerator["httpx2.AsyncClien
     from preceptor.adapters.observability.logs import configure_logs
     from preceptor.app import open_preceptor
     from preceptor.settings import Auth
-    from preceptor.surfaces.rest.app import create_app
+    from preceptor.surfaces.http import create_app
 
     configure_logs("critical")
     open_to_us = settings.model_copy(update={"auth": Auth.OFF})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from preceptor.domain.errors import CannotStart
 from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def backup(
     from preceptor.adapters.storage import backup as copying
 
     with _progress("Copying") as done:
-        report = copying.backup(_database(), file.expanduser().absolute(), done)
+        report = copying.backup(_existing(), file.expanduser().absolute(), done)
     if as_json:
         say_json({"file": str(file), "rows": report.rows, "bytes": report.bytes})
     else:
@@ -122,7 +123,7 @@ def verify(as_json: AsJson = False) -> None:
     from preceptor.adapters.storage import verifying
 
     with _progress("Verifying") as done:
-        found = verifying.verify(_database(), _anchors(), lambda events: done(events, 0))
+        found = verifying.verify(_existing(), _anchors(), lambda events: done(events, 0))
     if as_json:
         say_json(_told(found))
     else:
@@ -136,6 +137,18 @@ def _database() -> "Database":
     from preceptor.settings import Settings
 
     return locate(Settings.load().database)
+
+
+def _existing() -> "Database":
+    """The database, which must be there already."""
+    from preceptor.adapters.storage.opening import SqliteFile
+
+    database = _database()
+    if isinstance(database, SqliteFile) and not database.path.exists():
+        raise CannotStart(
+            f"There is no database at {database.path}. Check PRECEPTOR_DATA_DIR, or make one with `preceptor serve`."
+        )
+    return database
 
 
 def _anchors() -> Path:

@@ -125,7 +125,7 @@ async def _serve(settings: "Settings", welcome: Welcome) -> None:
     from preceptor.app import open_preceptor
     from preceptor.surfaces.cli.server import Server, listen
     from preceptor.surfaces.cli.upkeep import Upkeep
-    from preceptor.surfaces.rest.app import create_app
+    from preceptor.surfaces.http import create_app
 
     metrics, tracing = Metrics(), _tracing(settings)
     try:
@@ -144,7 +144,7 @@ async def _serve(settings: "Settings", welcome: Welcome) -> None:
 def _quieten(level: str) -> None:
     """What other people's parts say about themselves is of use only to those who look for faults."""
     if level != "debug":
-        for chatty in ("alembic.runtime.plugins", "uvicorn.error"):
+        for chatty in ("alembic", "uvicorn.error"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

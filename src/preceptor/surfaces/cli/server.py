@@ -135,10 +135,7 @@ def _why_not(error: OSError, host: str, port: int) -> str:
         case errno.EACCES:
             return f"Port {port} is reserved for the system. Choose a PRECEPTOR_PORT above 1023."
         case _:
-            return (
-                f"PRECEPTOR_HOST={host} is not an address of this machine ({error.strerror}). "
-                "Set it to 127.0.0.1, or to an address that is."
-            )
+            return f"PRECEPTOR_HOST={host} is not an address of this machine. Set it to 127.0.0.1, or to one that is."
 
 
 def _give_up() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from preceptor.adapters.observability.logs import logger
 from preceptor.adapters.storage import anchoring
 from preceptor.app import Preceptor
-from preceptor.domain.errors import PreceptorError
+from preceptor.domain.errors import PreceptorError, Unavailable
 
 CHECKPOINT_EVERY = 60.0
 SWEEP_EVERY = 3600.0
@@ -48,8 +48,11 @@ class Upkeep:
             await _tried("checkpoint", self._last_checkpoint)
 
     async def _last_checkpoint(self) -> None:
-        async with asyncio.timeout(LAST_CHECKPOINT):
-            await self.checkpoint()
+        try:
+            async with asyncio.timeout(LAST_CHECKPOINT):
+                await self.checkpoint()
+        except TimeoutError:
+            raise Unavailable(f"The database did not answer within {LAST_CHECKPOINT:.0f} s.") from None
 
 
 async def _every(seconds: float, name: str, chore: Callable[[], Awaitable[None]]) -> None:

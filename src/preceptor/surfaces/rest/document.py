@@ -1,7 +1,7 @@
 """The OpenAPI document: what FastAPI derives, with our security scheme, our one error body, headers and links."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -38,6 +38,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     schemas |= problem.pop("$defs", {}) | {"Problem": problem}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    _close(schemas)
     components["headers"] = {name: {"required": True, **header} for name, header in _HEADERS.items()}
     components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     for route in app.routes:
@@ -68,8 +69,20 @@ def _complete(operation: dict[str, Any], route: Operation) -> None:
 
 def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
     """A parameter is there or it is not: the null of an optional one exists in Python only."""
-    choices: list[dict[str, Any]] = schema.pop("anyOf", [{}])
-    return {**next(choice for choice in choices if choice != {"type": "null"}), **schema}
+    choices = [choice for choice in schema.pop("anyOf", [{}]) if choice != {"type": "null"}]
+    return {**(choices[0] if len(choices) == 1 else {"anyOf": choices}), **schema}
+
+
+def _close(schema: Any) -> None:
+    """Where keys follow a pattern there are no others: Pydantic enforces that, but does not say so."""
+    if isinstance(schema, dict):
+        known = cast("dict[str, Any]", schema)
+        if "patternProperties" in known:
+            known["additionalProperties"] = False
+        schema = list(known.values())
+    if isinstance(schema, list):
+        for inner in cast("list[Any]", schema):
+            _close(inner)
 
 
 def _link(paths: dict[str, Any]) -> None:

@@ -15,8 +15,6 @@ _STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 def install(app: FastAPI) -> None:
-    app.add_exception_handler(PreceptorError, _typed)
-    app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _routing)
 
 
@@ -26,13 +24,10 @@ def render(request: Request, problem: Problem, headers: dict[str, str] | None = 
     return Response(body, problem.status, headers, media_type=MEDIA_TYPE)
 
 
-async def _typed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, PreceptorError)
-    return render(request, problem_of(error), headers_of(error))
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+def answer(request: Request, error: PreceptorError | RequestValidationError) -> Response:
+    """What the caller is told of a failure that was raised on purpose."""
+    if isinstance(error, PreceptorError):
+        return render(request, problem_of(error), headers_of(error))
     complaints = tuple(_complaint(said) for said in cast("list[dict[str, Any]]", error.errors()))
     detail = f"{complaints[0].path}: {complaints[0].message}." if complaints else "The request is not as documented."
     problem = Problem(title="Invalid request", status=422, code="invalid", detail=detail, errors=complaints)

@@ -9,12 +9,12 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter, ValidationError
+from pydantic import StringConstraints, TypeAdapter, ValidationError
 from starlette.requests import ClientDisconnect
 
 from preceptor.app import Preceptor
@@ -25,6 +25,7 @@ from preceptor.engine.session import Once, Replayed
 from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.limits import Limits
 from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
+from preceptor.surfaces.rest.binding import carrying_out
 from preceptor.wire import strict_json
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Any]])
@@ -32,6 +33,7 @@ JSON = "application/json"
 NEEDS = "__preceptor_needs__"
 WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _TAG = r'(W/)?"[\x21\x23-\x7e]*"'
+Tags = Annotated[str, StringConstraints(pattern=rf"^{_TAG}( *, *{_TAG})*$")]
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -86,13 +88,13 @@ class Operation(APIRoute):
         super().__init__(path, _answering(endpoint, options.get("status_code") or 200), **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        carry_out = super().get_route_handler()
+        carry_out = carrying_out(self)
         kind: Any = self.body_field and self.body_field.field_info.annotation
         told: TypeAdapter[Any] | None = None if kind is None else TypeAdapter(kind)
 
         async def handle(request: Request) -> Response:
             if self.needs is None:
-                return await carry_out(request)
+                return await carry_out(request, None)
             gate: Gate = request.app.state.gate
             caller = await gate.keeper.admit(request.headers.getlist("authorization"))
             gate.limits.check(caller)
@@ -101,26 +103,11 @@ class Operation(APIRoute):
             parsed = _parse(request, body, told) if body and told is not None else None
             request.state.preceptor = gate.preceptor.acting_as(caller, _once(request, body, caller))
             try:
-                return await carry_out(ReadRequest(request, body, parsed))
+                return await carry_out(request, parsed)
             except Replayed as replay:
                 return _again(replay.answer, self.status_code or 200)
 
         return handle
-
-
-class ReadRequest(Request):
-    """A request whose body has been read, by our own strict reader, and made into the value that the endpoint takes."""
-
-    def __init__(self, request: Request, raw: bytes, parsed: object) -> None:
-        super().__init__(request.scope, request.receive)
-        self._raw = raw
-        self._parsed = parsed
-
-    async def body(self) -> bytes:
-        return self._raw
-
-    async def json(self) -> object:
-        return self._parsed
 
 
 class Api(APIRouter):
@@ -149,11 +136,8 @@ ThePreceptor = Annotated[Preceptor, Depends(_acting)]
 async def _if_match(
     request: Request,
     if_match: Annotated[
-        str | None,
-        Header(
-            description="The ETag you read, or several: the change is refused if it is stale. `*` is always fresh.",
-            pattern=rf"^(\*|{_TAG}( *, *{_TAG})*)$",
-        ),
+        Literal["*"] | Tags | None,
+        Header(description="The ETag you read, or several: a change of something else is refused. `*` is any."),
     ] = None,
 ) -> str | None:
     if if_match is None and request.state.preceptor.settings.require_if_match:

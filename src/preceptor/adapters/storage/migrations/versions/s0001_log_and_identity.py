@@ -115,8 +115,10 @@ def _log() -> None:
         sa.Column("hash", sa.LargeBinary, nullable=False),
         sa.Column("epoch", sa.Integer, nullable=False),
         sa.Column("anchored", sa.BigInteger, nullable=False),
+        sa.Column("grown", sa.Integer, nullable=False),
+        sqlite_with_rowid=False,
     )
-    grown = sa.text("seq > anchored")
+    grown = sa.text("grown = 1")
     op.create_index("streams_grown", "streams", ["org", "id"], sqlite_where=grown, postgresql_where=grown)
     op.create_table(
         "events",

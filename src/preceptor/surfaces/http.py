@@ -13,6 +13,7 @@ from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.front import Front
 from preceptor.surfaces.limits import Buckets, Limits
 from preceptor.surfaces.rest import agents, conversations, errors, health, keys, orgs, sign_in, users
+from preceptor.surfaces.rest.dispatch import Dispatch
 from preceptor.surfaces.rest.document import describe
 from preceptor.surfaces.rest.routing import Gate, Operation, WithoutPermission
 from preceptor.surfaces.streams import Streams
@@ -31,6 +32,7 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     metrics = metrics or Metrics()
     app.state.streams = Streams(metrics)
@@ -40,6 +42,7 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     refuse_unguarded(app.routes)
     errors.install(app)
     app.openapi = lambda: describe(app)
+    app.add_middleware(Dispatch, operations=[route for route in app.routes if isinstance(route, Operation)])
     app.add_middleware(
         Front,
         allowed_hosts=frozenset(host.strip("[]").lower() for host in settings.allowed_hosts),

@@ -1,0 +1,116 @@
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+import preceptor
+from preceptor import Preceptor
+from preceptor.domain.errors import Busy, PreceptorError
+from preceptor.domain.ownership import Owner
+from preceptor.engine.ports import Program
+from tests.conftest import client_of
+from tests.requirements import covers
+from tests.surfaces.helpers import app_of, operations, problem
+
+CODES: dict[int, str] = {
+    400: "malformed_json bad_cursor",
+    401: "unauthenticated",
+    403: "forbidden",
+    404: "not_found",
+    408: "body_timeout",
+    409: "conflict idempotency_in_progress",
+    412: "precondition_failed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    422: "invalid idempotency_mismatch no_secret_key oidc_misconfigured seal_broken",
+    428: "precondition_required",
+    429: "rate_limited",
+    500: "internal cannot_start",
+    502: "upstream_failed",
+    503: "storage_unavailable shutting_down issuer_unavailable",
+    507: "disk_full",
+}
+"""The table of the contract, and the codes that came since."""
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """What fails here is not the database: one kind is enough."""
+    return f"sqlite:///{tmp_path / 'preceptor.db'}"
+
+
+@dataclass
+class BrokenStore:
+    """A store in which everything fails."""
+
+    error: Exception
+
+    async def read(self, owner: Owner, program: Program[Any]) -> Any:
+        raise self.error
+
+    write = read
+
+
+def broken(opened: Preceptor, error: Exception) -> httpx2.AsyncClient:
+    store: Any = BrokenStore(error)
+    return client_of(replace(opened, session=replace(opened.session, store=store)))
+
+
+def every_kind() -> Iterator[type[PreceptorError]]:
+    for module in pkgutil.walk_packages(preceptor.__path__, "preceptor."):
+        if ".migrations" not in module.name:
+            importlib.import_module(module.name)
+    kinds: list[type[PreceptorError]] = [PreceptorError]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith("preceptor."):
+            yield kind
+
+
+def example(kind: type[PreceptorError]) -> PreceptorError:
+    assert is_dataclass(kind)
+    needed = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
+    return kind(**{field.name: 1 if field.type in {int, "int"} else "x" for field in needed})
+
+
+@covers("R200")
+async def test_every_kind_of_failure_has_one_status_and_a_documented_code(preceptor: Preceptor):
+    found: dict[int, set[str]] = {}
+    for kind in every_kind():
+        error = example(kind)
+        async with broken(preceptor, error) as client:
+            answer = await client.get("/api/agents")
+        assert problem(answer, answer.status_code, kind.code)["detail"] == str(error)
+        found.setdefault(answer.status_code, set()).add(kind.code)
+    assert found == {status: set(codes.split()) for status, codes in CODES.items()}
+
+
+@covers("R200")
+async def test_a_failure_nobody_expected_tells_nothing_but_where_to_look(preceptor: Preceptor):
+    async with broken(preceptor, RuntimeError("the password is hunter2")) as client:
+        for operation in operations(app_of(client)):
+            if operation.id not in {"health_healthz", "health_metrics"}:
+                ids: dict[str, str] = dict.fromkeys(("agent_id", "conversation_id", "key_id"), "x")
+                answer = await client.request(operation.method, operation.at(ids), json=operation.body)
+                told = problem(answer, 500, "internal")
+                assert set(told) == {"type", "title", "status", "code", "detail", "requestId"}
+                assert "hunter2" not in answer.text + str(answer.headers)
+        assert (await client.get("/healthz")).status_code == 200
+
+
+@covers("R200")
+async def test_a_client_is_told_when_to_come_again(preceptor: Preceptor):
+    for kind in every_kind():
+        error = example(kind)
+        async with broken(preceptor, error) as client:
+            answer = await client.get("/api/agents")
+        waits = answer.headers.get("retry-after")
+        assert (answer.status_code in {429, 503}) == (waits is not None)
+        assert waits is None or int(waits) >= 1
+        assert not isinstance(error, Busy) or waits == str(error.retry_after)

@@ -1,0 +1,191 @@
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from uuid import UUID
+
+import httpx2
+import pytest
+from inline_snapshot import snapshot
+
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.surfaces.web.phrases import PHRASES
+from tests.conftest import ADMIN, client_of
+from tests.postgres import Cluster
+from tests.requirements import covers
+from tests.surfaces.helpers import app_of, bearer, problem
+
+ALWAYS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+}
+
+
+async def answers_of_every_kind(client: httpx2.AsyncClient) -> list[httpx2.Response]:
+    json = {"Content-Type": "application/json"}
+    return [
+        await client.get("/healthz"),
+        await client.get("/readyz"),
+        await client.get("/metrics"),
+        await client.get("/openapi.json"),
+        await client.get("/"),
+        await client.get("/login"),
+        await client.get("/nothing"),
+        await client.get("/api/agents"),
+        await client.get("/api/agents/nobody"),
+        await client.get("/api/agents", headers=bearer("garbage")),
+        await client.get("/healthz", headers={"Host": "evil.example"}),
+        await client.get("/healthz", headers={"X-Large": "x" * 40_000}),
+        await client.put("/api/agents"),
+        await client.request("TRACE", "/api/agents"),
+        await client.options("/api/agents", headers={"Access-Control-Request-Method": "POST"}),
+        await client.post("/api/agents", content=b"{", headers=json),
+        await client.post("/api/agents", json={}),
+        await client.post("/api/agents", content=b"x" * 1_000_001),
+        await client.post("/api/agents", json={"name": "x"}),
+    ]
+
+
+@covers("S27")
+async def test_every_answer_carries_the_security_headers_an_id_and_no_leave_for_other_sites(
+    client: httpx2.AsyncClient,
+):
+    client.headers["Origin"] = "https://evil.example"
+    client.headers["X-Request-Id"] = "mine"
+    answers = await answers_of_every_kind(client)
+    assert {answer.status_code for answer in answers} == {200, 201, 400, 401, 404, 405, 413, 422, 431}
+    for answer in answers:
+        assert {name: answer.headers.get_list(name) for name in ALWAYS} == {name: [ALWAYS[name]] for name in ALWAYS}
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+        assert "server" not in answer.headers
+    ids = {answer.headers["x-request-id"] for answer in answers}
+    assert len(ids) == len(answers)
+    assert {UUID(one).version for one in ids} == {7}
+
+
+async def test_a_wrong_method_is_told_the_right_ones_and_a_wrong_path_that_it_is_none(client: httpx2.AsyncClient):
+    allowed = {"/api/agents": "GET, POST", "/api/conversations/x": "DELETE, GET, PATCH", "/healthz": "GET"}
+    for path, methods in allowed.items():
+        for method in ("PUT", "OPTIONS", "TRACE", "QUERY"):
+            answer = await client.request(method, path)
+            problem(answer, 405, "method_not_allowed")
+            assert answer.headers["allow"] == methods
+    for path in ("/api", "/api/agents/", "/docs", "/redoc", "/.env", "/api/agents/x/y"):
+        problem(await client.get(path), 404, "not_found")
+
+
+@contextmanager
+def away(preceptor: Preceptor, request: pytest.FixtureRequest) -> Generator[None]:
+    """Take the database away: someone holds the SQLite file, or the PostgreSQL database is gone."""
+    url = preceptor.settings.database
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
+        return
+    cluster: Cluster = request.getfixturevalue("postgres")
+    cluster.drop(url)
+    yield
+
+
+async def test_readyz_says_what_is_missing_while_healthz_says_that_the_process_lives(
+    client: httpx2.AsyncClient, preceptor: Preceptor, request: pytest.FixtureRequest
+):
+    ready = await client.get("/readyz")
+    assert (ready.status_code, ready.json()["ready"]) == (200, True)
+    with away(preceptor, request):
+        answer = await client.get("/readyz")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        checks = {check["name"]: check for check in answer.json()["checks"]}
+        assert (answer.json()["ready"], checks["database"]["ok"], checks["disk"]["ok"]) == (False, False, True)
+        assert "answer" in checks["database"]["detail"]
+        assert (await client.get("/healthz")).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_a_database_that_is_away_is_503_and_a_missing_data_folder_is_no_trouble(
+    settings: Settings, postgres: Cluster
+):
+    elsewhere = settings.model_copy(update={"data_dir": settings.data_dir / "never" / "made"})
+    keyed = Settings.load(**dict(elsewhere) | {"secret_key": "a secret of the tests"})
+    async with open_preceptor(keyed) as preceptor, client_of(preceptor) as client:
+        assert (await client.get("/readyz")).status_code == 200
+        postgres.drop(settings.database)
+        answer = await client.post("/api/agents", json={"name": "x"})
+        problem(answer, 503, "storage_unavailable")
+        assert int(answer.headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "vi"])
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_the_first_page_speaks_the_chosen_language_and_escapes_the_products_name(
+    settings: Settings, language: str
+):
+    chosen = settings.model_copy(update={"language": language, "product_name": "<b>Ours</b>"})
+    async with open_preceptor(chosen) as preceptor, client_of(preceptor, {}) as client:
+        page = await client.get("/")
+    assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert f'<html lang="{language}">' in page.text
+    assert PHRASES[language]["sign_in"] in page.text
+    assert "<h1>&lt;b&gt;Ours&lt;/b&gt;</h1>" in page.text
+
+
+@covers("S27")
+async def test_a_sign_in_link_opens_the_page_once_and_never_the_api(client: httpx2.AsyncClient, preceptor: Preceptor):
+    link = (await client.post("/api/sign-in-links")).json()["path"]
+    async with client_of(preceptor, {}) as browser:
+        opened = await browser.get(link)
+        assert (opened.status_code, opened.headers["location"]) == (303, "/")
+        cookie = opened.headers["set-cookie"]
+        assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
+        home = await browser.get("/")
+        assert (home.status_code, "admin" in home.text) == (200, True)
+        problem(await browser.get("/api/agents"), 401, "unauthenticated")
+        assert (await browser.get(link)).status_code == 401
+
+
+COOKIES = ["", ".", "x", "a.b", '["default","admin",9e99].x', "\xff.\xff", "x" * 9000, "[]." + "A" * 43]
+
+
+async def test_a_cookie_that_is_not_ours_signs_no_one_in(preceptor: Preceptor):
+    async with client_of(preceptor, {}) as browser:
+        for cookie in COOKIES:
+            sent = [(b"Cookie", b"preceptor_session=" + cookie.encode("latin-1"))]
+            assert (await browser.get("/", headers=sent)).status_code == 401
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient):
+    guarded, shape = "401 403 422 429 4XX 503 5XX", dict[str, str]()
+    for path, methods in app_of(client).openapi()["paths"].items():
+        for method, told in methods.items():
+            statuses = " ".join(sorted(told["responses"])).replace(guarded, "guarded")
+            shape[f"{method.upper()} {path}"] = statuses
+    assert shape == snapshot(
+        {
+            "GET /healthz": "200 4XX 5XX",
+            "GET /readyz": "200 4XX 503 5XX",
+            "GET /metrics": "200 4XX 5XX",
+            "POST /api/sign-in-links": "201 guarded",
+            "POST /api/orgs": "201 guarded",
+            "GET /api/orgs": "200 guarded",
+            "POST /api/users": "201 guarded",
+            "GET /api/users": "200 guarded",
+            "POST /api/keys": "201 guarded",
+            "GET /api/keys": "200 guarded",
+            "DELETE /api/keys/{key_id}": "204 guarded",
+            "POST /api/agents": "201 guarded",
+            "GET /api/agents": "200 guarded",
+            "GET /api/agents/{agent_id}": "200 guarded",
+            "PATCH /api/agents/{agent_id}": "200 guarded",
+            "POST /api/conversations": "201 guarded",
+            "GET /api/conversations": "200 guarded",
+            "GET /api/conversations/{conversation_id}": "200 guarded",
+            "PATCH /api/conversations/{conversation_id}": "200 guarded",
+            "DELETE /api/conversations/{conversation_id}": "204 guarded",
+            "GET /api/conversations/{conversation_id}/events": "200 guarded",
+        }
+    )
+    assert (await client.get("/openapi.json", headers=ADMIN)).json() == app_of(client).openapi()

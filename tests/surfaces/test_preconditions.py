@@ -1,0 +1,123 @@
+import asyncio
+from collections.abc import AsyncGenerator
+
+import httpx2
+import pytest
+
+from preceptor import Settings, open_preceptor
+from tests.conftest import client_of
+from tests.surfaces.helpers import problem
+
+THINGS = {
+    "an agent": ("/api/agents", {"name": "x"}, "agentId", "name"),
+    "a conversation": ("/api/conversations", {"agentId": "assistant"}, "conversationId", "title"),
+}
+MANY = 16
+
+
+class Thing:
+    """Something with a revision, and one field of it that is changed."""
+
+    def __init__(self, client: httpx2.AsyncClient, path: str, field: str) -> None:
+        self.client, self.path, self.field = client, path, field
+
+    async def read(self) -> httpx2.Response:
+        return await self.client.get(self.path)
+
+    async def change(self, text: str, *if_match: str) -> httpx2.Response:
+        headers = [("If-Match", tag) for tag in if_match]
+        return await self.client.patch(self.path, json={self.field: text}, headers=headers)
+
+
+@pytest.fixture(params=THINGS.values(), ids=list(THINGS))
+async def thing(client: httpx2.AsyncClient, request: pytest.FixtureRequest) -> Thing:
+    path, body, id_name, field = request.param
+    made = await client.post(path, json=body)
+    assert made.headers["etag"] == '"1"'
+    return Thing(client, f"{path}/{made.json()[id_name]}", field)
+
+
+async def test_a_change_of_what_was_read_succeeds_and_gets_a_new_tag(thing: Thing):
+    read = await thing.read()
+    changed = await thing.change("new", read.headers["etag"])
+    assert (changed.status_code, changed.headers["etag"], changed.json()["revision"]) == (200, '"2"', 2)
+    assert (await thing.read()).content == changed.content
+
+
+async def test_a_stale_tag_is_refused_and_told_the_current_one(thing: Thing):
+    await thing.change("first", '"1"')
+    before = await thing.read()
+    refused = await thing.change("second", '"1"')
+    assert '"2"' in problem(refused, 412, "precondition_failed")["detail"]
+    assert refused.headers["etag"] == '"2"'
+    assert (await thing.read()).content == before.content
+
+
+FRESH = {
+    "any": ("*",),
+    "several": ('"7", "1"',),
+    "several without spaces": ('"7","1","8"',),
+    "several headers": ('"7"', '"1"'),
+    "none": (),
+}
+STALE = {
+    "a weak one": ('W/"1"',),
+    "another": ('"01"',),
+    "empty": ('""',),
+    "several": ('"2", "3"',),
+    "several headers": ('"2"', '"3"'),
+}
+MALFORMED = {
+    "no quotes": ("1",),
+    "half": ('"1',),
+    "text": ('"1" or so',),
+    "any among others": ('"1", *',),
+    "blank": ("",),
+}
+
+
+@pytest.mark.parametrize("tags", FRESH.values(), ids=FRESH)
+async def test_a_tag_among_several_any_tag_and_no_tag_let_a_change_through(thing: Thing, tags: tuple[str, ...]):
+    assert (await thing.change("new", *tags)).json()["revision"] == 2
+
+
+@pytest.mark.parametrize("tags", STALE.values(), ids=STALE)
+async def test_a_tag_that_is_not_the_current_one_is_refused(thing: Thing, tags: tuple[str, ...]):
+    problem(await thing.change("new", *tags), 412, "precondition_failed")
+
+
+@pytest.mark.parametrize("tags", MALFORMED.values(), ids=MALFORMED)
+async def test_a_tag_that_is_none_is_not_taken_for_stale(thing: Thing, tags: tuple[str, ...]):
+    problem(await thing.change("new", *tags), 422, "invalid")
+
+
+async def test_of_sixteen_changes_of_the_same_revision_one_succeeds(thing: Thing):
+    answers = await asyncio.gather(*(thing.change(str(number), '"1"') for number in range(MANY)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [412] * (MANY - 1)
+    [won] = [answer for answer in answers if answer.status_code == 200]
+    assert (await thing.read()).content == won.content
+    assert {answer.headers["etag"] for answer in answers} == {'"2"'}
+
+
+async def test_sixteen_changes_without_a_tag_all_succeed_one_after_the_other(thing: Thing):
+    answers = await asyncio.gather(*(thing.change(str(number)) for number in range(MANY)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert sorted(answer.json()["revision"] for answer in answers) == list(range(2, MANY + 2))
+    last = max(answers, key=lambda answer: answer.json()["revision"])
+    assert (await thing.read()).content == last.content
+
+
+@pytest.fixture
+async def strict_client(settings: Settings) -> AsyncGenerator[httpx2.AsyncClient]:
+    strict = settings.model_copy(update={"require_if_match": True})
+    async with open_preceptor(strict) as preceptor, client_of(preceptor) as client:
+        yield client
+
+
+async def test_a_server_that_wants_tags_refuses_a_change_without_one(strict_client: httpx2.AsyncClient):
+    for path, body, id_name, field in THINGS.values():
+        made = await strict_client.post(path, json=body)
+        thing = Thing(strict_client, f"{path}/{made.json()[id_name]}", field)
+        problem(await thing.change("new"), 428, "precondition_required")
+        assert (await thing.change("new", '"1"')).status_code == 200
+        assert (await thing.change("new", "*")).status_code == 200

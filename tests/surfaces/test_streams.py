@@ -1,0 +1,103 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from preceptor import Preceptor
+from tests.conftest import ADMIN_KEY
+from tests.surfaces.helpers import app_of
+
+
+class Reader:
+    """A client that follows a conversation and leaves when it has seen enough."""
+
+    def __init__(self, app: FastAPI, path: str, headers: dict[str, str] | None = None) -> None:
+        self.app = app
+        given = {"host": "127.0.0.1", "authorization": f"Bearer {ADMIN_KEY}"} | (headers or {})
+        self.scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "method": "GET",
+            "path": path,
+            "query_string": b"",
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+            "scheme": "http",
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+            "http_version": "1.1",
+        }
+        self.status = 0
+        self.seen = b""
+        self._more, self._gone = asyncio.Event(), asyncio.Event()
+
+    def start(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self.app(self.scope, self._receive, self._send))
+
+    async def until(self, enough: Callable[[bytes], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not enough(self.seen):
+                self._more.clear()
+                await self._more.wait()
+
+    def leave(self) -> None:
+        self._gone.set()
+
+    async def _receive(self) -> dict[str, Any]:
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Any) -> None:
+        self.status = message.get("status", self.status)
+        self.seen += message.get("body", b"")
+        self._more.set()
+
+
+@pytest.fixture
+async def path(client: httpx2.AsyncClient) -> str:
+    started = await client.post("/api/conversations", json={"agentId": "assistant", "title": "first"})
+    return f"/api/conversations/{started.json()['conversationId']}"
+
+
+async def open_streams(client: httpx2.AsyncClient) -> str:
+    lines = (await client.get("/metrics")).text.splitlines()
+    return next(line.rsplit(" ", 1)[1] for line in lines if line.startswith("preceptor_") and "streams" in line)
+
+
+async def test_a_reader_sees_what_happened_and_what_happens_and_may_leave_at_any_time(
+    client: httpx2.AsyncClient, path: str
+):
+    reader = Reader(app_of(client), f"{path}/events")
+    task = reader.start()
+    await reader.until(lambda seen: b"id: 1\nevent: conversation.started\n" in seen)
+    assert await open_streams(client) == "1.0"
+    await client.patch(path, json={"title": "second"})
+    await reader.until(lambda seen: b"id: 2\nevent: conversation.changed\n" in seen)
+    reader.leave()
+    await task
+    assert await open_streams(client) == "0.0"
+    assert reader.status == 200
+
+
+async def test_a_reader_resumes_after_the_last_event_it_saw(client: httpx2.AsyncClient, path: str):
+    await client.patch(path, json={"title": "second"})
+    reader = Reader(app_of(client), f"{path}/events", {"last-event-id": "1"})
+    task = reader.start()
+    await reader.until(lambda seen: b"id: 2\n" in seen)
+    reader.leave()
+    await task
+    assert b"id: 1\n" not in reader.seen
+
+
+async def test_when_the_server_stops_its_streams_end_and_new_requests_are_told(
+    client: httpx2.AsyncClient, preceptor: Preceptor, path: str
+):
+    reader = Reader(app_of(client), f"{path}/events")
+    task = reader.start()
+    await reader.until(lambda seen: b"id: 1\n" in seen)
+    app_of(client).state.streams.stopping.set()
+    await task
+    answer = await client.get(path)
+    assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "shutting_down", "1")

@@ -1,0 +1,51 @@
+"""What the documents say is true."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def document_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("document", ROOT / "tools" / "document.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_pages_are_what_the_code_says():
+    pages = document_tool().PAGES
+    assert pages
+    for path, page in pages.items():
+        assert path.read_text(encoding="utf-8") == page(), f"{path.name} is out of date: run `make docs`"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_runs(example: Path, tmp_path: Path):
+    environment = os.environ | {"PRECEPTOR_DATA_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, example], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_the_readme_shows_the_quickstart_word_for_word():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"<!-- examples/quickstart.py -->\n```python\n(.*?)```", readme, re.DOTALL)
+    assert shown is not None
+    assert shown[1] == (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md")), ids=lambda p: p.name)
+def test_every_link_between_documents_leads_somewhere(page: Path):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
