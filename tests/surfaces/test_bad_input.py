@@ -1,3 +1,4 @@
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -6,6 +7,7 @@ import httpx2
 import pytest
 
 from preceptor import Preceptor
+from preceptor.surfaces.rest import routing
 from tests.requirements import covers
 from tests.surfaces.helpers import Operation, app_of, operations, problem, rows
 
@@ -82,6 +84,22 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(
         problem(await client.request(operation.method, at, content=b"", headers=claimed), 413, "payload_too_large")
         sent = 0
         problem(await client.request(operation.method, at, content=chunks(), headers=JSON), 413, "payload_too_large")
+    assert rows(preceptor) == before
+
+
+@covers("B7")
+async def test_a_body_that_does_not_arrive_is_given_up_on(
+    client: httpx2.AsyncClient, preceptor: Preceptor, monkeypatch: pytest.MonkeyPatch
+):
+    async def endless() -> AsyncIterator[bytes]:
+        yield b'{"name": '
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(routing, "BODY_PATIENCE", 0.05)
+    before = rows(preceptor)
+    answer = await client.post("/api/agents", content=endless(), headers=JSON)
+    problem(answer, 408, "body_timeout")
+    assert answer.headers["connection"] == "close"
     assert rows(preceptor) == before
 
 

@@ -13,7 +13,7 @@ from schemathesis.engine.recorder import ScenarioRecorder
 from tests.requirements import covers
 from tests.serving import serving
 
-EXAMPLES = 1000 if os.environ.get("PRECEPTOR_NIGHTLY") else 20
+EXAMPLES = 1000 if os.environ.get("PRECEPTOR_NIGHTLY") else 30
 SEED = 20_260
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
 FOLLOW = "GET /api/conversations/{conversation_id}/events"

@@ -5,6 +5,7 @@ from collections import deque
 
 _POOL: deque[bytes] = deque()
 _PIECE, _PIECES = 16, 256
+os.register_at_fork(after_in_child=_POOL.clear)  # or parent and child would draw the same
 
 
 def random_bytes(count: int) -> bytes:

@@ -45,6 +45,10 @@ class Event(msgspec.Struct, frozen=True):
     hash: bytes
 
 
+Told = tuple[OrgId, StreamId, int, str]
+"""What a checkpoint says of one stream: where it stood, and the hash of its last event in hexadecimal."""
+
+
 class Head(msgspec.Struct, frozen=True):
     """Where a stream ends, and the epoch that may write to it."""
 

@@ -15,6 +15,7 @@ from preceptor.engine.session import Session
 
 ADMIN = UserId("admin")
 CHECKPOINT_SIZE = 1000
+MARKED_TOGETHER = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,19 @@ class Installation:
         return await self.session.write(program)
 
     async def checkpoint(self) -> Event | None:
-        """Write the heads of all streams that grew into the installation's own stream; None when none did."""
+        """Write the heads of all streams that grew into the installation's own stream; None when none did.
 
-        async def program(work: Work) -> Event | None:
-            return await work.log.checkpoint(CHECKPOINT_SIZE)
-
-        return await self.session.write(program)
+        Telling and marking are transactions of their own, so that busy streams do not hold it up. A stream whose mark
+        was lost is told of once more.
+        """
+        heads = await self.session.read(lambda work: work.log.grown(CHECKPOINT_SIZE))
+        if not heads:
+            return None
+        event = await self.session.write(lambda work: work.log.tell(heads))
+        for start in range(0, len(heads), MARKED_TOGETHER):
+            part = heads[start : start + MARKED_TOGETHER]
+            await self.session.write(lambda work, part=part: work.log.mark_told(part))
+        return event
 
 
 async def _first_run(work: Work, session: Session) -> None:

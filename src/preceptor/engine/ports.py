@@ -8,7 +8,7 @@ from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation, Status
 from preceptor.domain.ids import AgentId, ConversationId, KeyId, OrgId, StreamId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey
-from preceptor.domain.log import Event, Head, NewEvent
+from preceptor.domain.log import Event, Head, NewEvent, Told
 from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import Owner
 from preceptor.domain.users import User
@@ -27,7 +27,11 @@ class Log(Protocol):
 
     async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]: ...
 
-    async def checkpoint(self, limit: int) -> Event | None: ...
+    async def grown(self, limit: int) -> list[Told]: ...
+
+    async def tell(self, heads: Sequence[Told]) -> Event: ...
+
+    async def mark_told(self, heads: Sequence[Told]) -> None: ...
 
 
 class OrgRepository(Protocol):

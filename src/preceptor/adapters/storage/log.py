@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 import orjson
-from sqlalchemy import bindparam, literal_column, select, update
+from sqlalchemy import Integer, bindparam, case, literal_column, select, update
 
 from preceptor.adapters.randomness import random_bytes
 from preceptor.adapters.storage.connection import Transaction
@@ -13,12 +13,13 @@ from preceptor.adapters.storage.statements import Statement, insert_into, limite
 from preceptor.adapters.storage.tables import events, streams
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import StreamId
-from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent, seal
+from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent, Told, seal
 from preceptor.domain.times import to_micros
 
 SALT = 16
 CHECKPOINT = "log.checkpoint"
 
+ZERO, ONE = literal_column("0", Integer), literal_column("1", Integer)
 ADD = insert_into(events)
 START = insert_into(streams)
 THIS = (mine(streams), streams.c.id == bindparam("id"))
@@ -32,13 +33,9 @@ MOVE = Statement.of(
     .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
 )
 # A stream is marked once after each checkpoint, not at every append: the mark is indexed, the head is not.
-MARK = Statement.of(
-    update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(grown=literal_column("1"))
-)
+MARK = Statement.of(update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(grown=ONE))
 TAKE = Statement.of(
-    update(streams)
-    .where(mine(streams), streams.c.id == bindparam("named"))
-    .values(epoch=streams.c.epoch + literal_column("1"))
+    update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(epoch=streams.c.epoch + ONE)
 )
 AFTER = Statement.of(
     limited(
@@ -51,14 +48,17 @@ AFTER = Statement.of(
 GROWN = Statement.of(
     limited(
         select(streams.c.org, streams.c.id, streams.c.seq, streams.c.hash)
-        .where(streams.c.grown == literal_column("1"))
+        .where(streams.c.grown == ONE, streams.c.org != bindparam("org"))
         .order_by(streams.c.org, streams.c.id)
     )
 )
 ANCHOR = Statement.of(
     update(streams)
     .where(streams.c.org == bindparam("of_org"), streams.c.id == bindparam("named"))
-    .values(anchored=bindparam("up_to"), grown=literal_column("0"))
+    .values(
+        anchored=bindparam("up_to"),
+        grown=case((streams.c.seq > bindparam("up_to"), ONE), else_=ZERO),
+    )
 )
 
 
@@ -107,17 +107,21 @@ class SqlLog:
         rows = await self.work.all(AFTER, stream=stream, after=seq, limit=limit)
         return [Event(*row) for row in rows]
 
-    async def checkpoint(self, limit: int) -> Event | None:
-        """Write the heads of up to `limit` streams that grew since the last checkpoint into our own stream."""
-        grown = await self.work.all(GROWN, limit=limit)
-        told = [(org, stream, seq, bytes(head).hex()) for org, stream, seq, head in grown if org != self.work.org]
-        if not told:
-            return None
-        [event] = await self.append(ORG_STREAM, [NewEvent(CHECKPOINT, orjson.dumps({"heads": told}).decode())])
-        for org, stream, seq, _ in told:
+    async def grown(self, limit: int) -> list[Told]:
+        """Up to `limit` streams that have grown since a checkpoint told of them; our own is not among them."""
+        rows = await self.work.all(GROWN, limit=limit)
+        return [(org, stream, seq, bytes(head).hex()) for org, stream, seq, head in rows]
+
+    async def tell(self, heads: Sequence[Told]) -> Event:
+        """Write a checkpoint of other streams into our own."""
+        [event] = await self.append(ORG_STREAM, [NewEvent(CHECKPOINT, orjson.dumps({"heads": heads}).decode())])
+        return event
+
+    async def mark_told(self, heads: Sequence[Told]) -> None:
+        """Take note that a checkpoint has told of these heads. A stream that has grown meanwhile stays marked."""
+        for org, stream, seq, _ in heads:
             await self.work.run(ANCHOR, of_org=org, named=stream, up_to=seq)
             self.work.executor.heads.pop((org, stream), None)
-        return event
 
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
         salts = [random_bytes(SALT) for _ in new]

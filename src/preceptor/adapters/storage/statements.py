@@ -53,10 +53,11 @@ def insert_into(table: Table) -> Statement:
 
 
 def update_by_key(table: Table) -> Statement:
-    """Replace all columns of the row with this primary key."""
-    keys = list(table.primary_key.columns)
+    """Replace all columns of the organisation's row with this primary key."""
+    keys = {table.c.org, *table.primary_key.columns}
     rest: dict[str, Any] = {column.name: bindparam(column.name) for column in table.c if column not in keys}
-    return Statement.of(update(table).where(*(column == bindparam(column.name) for column in keys)).values(rest))
+    this = (column == bindparam(column.name) for column in table.c if column in keys)
+    return Statement.of(update(table).where(*this).values(rest))
 
 
 def body_by_id(table: Table) -> Statement:

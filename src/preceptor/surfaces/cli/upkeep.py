@@ -12,6 +12,8 @@ from preceptor.app import Preceptor
 from preceptor.domain.errors import PreceptorError, Unavailable
 
 CHECKPOINT_EVERY = 60.0
+MOST_CHECKPOINTS = 100
+"""At a time: streams that grow faster than they are told of wait for the next minute."""
 SWEEP_EVERY = 3600.0
 LAST_CHECKPOINT = 1.0
 """Seconds the checkpoint at the end may take: a database that is away must not keep us."""
@@ -27,7 +29,10 @@ class Upkeep:
 
     async def checkpoint(self) -> None:
         """Note the heads of all streams that grew, and put the note where whoever edits the database may forget it."""
-        while event := await self.preceptor.installation.checkpoint():
+        for _ in range(MOST_CHECKPOINTS):
+            event = await self.preceptor.installation.checkpoint()
+            if event is None:
+                return
             await asyncio.to_thread(anchoring.append, self.anchors, event, self.preceptor.session.world.now())
 
     async def sweep(self) -> None:
