@@ -66,7 +66,7 @@ async def open_preceptor(
     *,
     world: World | None = None,
     committed: Callable[[int, float], None] | None = None,
-    adopt_key: bool = True,
+    adopt_key: bool = False,
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 

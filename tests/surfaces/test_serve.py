@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from tests.postgres import Cluster
 from tests.requirements import covers
 from tests.serving import COMMAND, Served, clean, end, serving
 
@@ -332,3 +333,15 @@ def test_the_data_folder_and_the_secrets_in_it_are_for_their_owner_alone(tmp_pat
     assert ask(tmp_path, "keys", "list", PRECEPTOR_DATA_DIR=str(folder)).returncode == 0
     modes = {name: oct((folder / name).stat().st_mode & 0o777) for name in (".", "admin.key", "secret.key")}
     assert modes == {".": "0o700", "admin.key": "0o600", "secret.key": "0o600"}
+
+
+def test_two_servers_share_a_postgres_and_the_second_leaves_the_admin_key_alone(
+    tmp_path: Path, postgres: Cluster, postgres_template: str
+):
+    url = postgres.new_database(template=postgres_template)
+    shared = {"PRECEPTOR_DATABASE_URL": url, "PRECEPTOR_SECRET_KEY": "shared by both"}
+    with serving(tmp_path / "one", **shared) as first, serving(tmp_path / "two", **shared) as second:
+        assert "Admin key   the one the installation has  (made elsewhere)" in second.printed
+        with first.client() as one, second.client(first.admin_key) as two:
+            made = one.post("/api/conversations", json={"agentId": "assistant"}).json()
+            assert two.get(f"/api/conversations/{made['conversationId']}").json() == made

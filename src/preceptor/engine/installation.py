@@ -15,14 +15,14 @@ from preceptor.engine.session import Session
 
 ADMIN = UserId("admin")
 CHECKPOINT_SIZE = 1000
-MARKED_TOGETHER = 20
+MARKED_TOGETHER = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
     session: Session
 
-    async def prepare(self, admin_key: str, *, adopt_key: bool = True) -> None:
+    async def prepare(self, admin_key: str, *, adopt_key: bool = False) -> None:
         """Make sure of the organisation `default`, its admin, the agent `assistant` and the bootstrap key."""
         session = self.session.acting_as(installation_admin())
 
@@ -50,9 +50,10 @@ class Installation:
         if not heads:
             return None
         event = await self.session.write(lambda work: work.log.tell(heads))
+        owner = self.session.caller.owner
         for start in range(0, len(heads), MARKED_TOGETHER):
             part = heads[start : start + MARKED_TOGETHER]
-            await self.session.write(lambda work, part=part: work.log.mark_told(part))
+            await self.session.store.write(owner, lambda work, part=part: work.log.mark_told(part), blind=True)
         return event
 
 

@@ -154,7 +154,9 @@ Program = Callable[[Work], Awaitable[Result]]
 class Store(Protocol):
     async def read(self, owner: Owner, program: Program[Result]) -> Result: ...
 
-    async def write(self, owner: Owner, program: Program[Result]) -> Result: ...
+    async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:
+        """Run `program` and commit. A `blind` one changes rows without depending on what it read."""
+        ...
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         """Wait until the stream may have grown past `after`, or for `patience` seconds."""

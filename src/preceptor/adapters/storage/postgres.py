@@ -41,6 +41,8 @@ TENANT_ROLE = "preceptor_tenant"
 OPEN = "SELECT clock_timestamp(), set_config('role', %(role)s, true), set_config('preceptor.org', %(org)s, true)"
 """One round trip that puts up the fence and reads the clock. The role `none` means: stay who you are."""
 OPEN_TO_READ: Final = OPEN + ", set_config('transaction_read_only', 'on', true)"
+BLIND: Final = OPEN + " "
+"""For changes that do not depend on what was read: they wait for each other instead of racing."""
 RACES = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
 
 BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
@@ -111,10 +113,10 @@ class PostgresStore:
         with of_serving():
             return await self._transact(owner, program, OPEN_TO_READ)
 
-    async def write(self, owner: Owner, program: Program[Result]) -> Result:
+    async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:
         began = time.perf_counter()
         with of_serving():
-            result = await self._settle(owner, program)
+            result = await (self._transact(owner, program, BLIND) if blind else self._settle(owner, program))
         if self._committed is not None:
             self._committed(1, time.perf_counter() - began)
         return result
@@ -156,6 +158,8 @@ class PostgresStore:
             async with self._pool.connection() as connection:
                 reach("postgres.begin")
                 async with connection.transaction():
+                    if opening is BLIND:
+                        await connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                     opened = await connection.execute(opening, {"role": self._role or "none", "org": owner.org_id})
                     [row] = await opened.fetchall()
                     work = SqlWork(PostgresExecutor(connection), owner.org_id, row[0])

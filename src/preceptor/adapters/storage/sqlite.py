@@ -123,8 +123,8 @@ class SqliteStore:
         except (sqlite3.Error, OSError) as error:
             raise of_sqlite(error) from error
 
-    async def write(self, owner: Owner, program: Program[Result]) -> Result:
-        """Queue `program` for the writer; the answer comes once its commit is on the disk."""
+    async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:  # noqa: ARG002
+        """Queue `program` for the writer; the answer comes once its commit is on the disk. One writer has no races."""
         if self._closed:
             raise ShuttingDown("Preceptor is stopping.")
         if asyncio.get_running_loop() is not self._loop:

@@ -152,7 +152,7 @@ async def _in_process(settings: "Settings") -> AsyncGenerator["httpx2.AsyncClien
 
     configure_logs("critical")
     open_to_us = settings.model_copy(update={"auth": Auth.OFF})
-    async with open_preceptor(open_to_us, adopt_key=False) as preceptor:
+    async with open_preceptor(open_to_us) as preceptor:
         transport = httpx2.ASGITransport(create_app(preceptor))
         headers = host_header(settings, HERE)
         async with httpx2.AsyncClient(transport=transport, base_url=HERE, headers=headers) as client:

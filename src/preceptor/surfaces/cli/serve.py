@@ -12,11 +12,13 @@ from urllib.parse import unquote, urlsplit
 import typer
 
 from preceptor import __version__
+from preceptor.domain.errors import Unauthenticated
 from preceptor.surfaces.cli.addresses import address
 from preceptor.surfaces.cli.console import say, warn
 
 if TYPE_CHECKING:
     from preceptor.adapters.observability.tracing import Tracing
+    from preceptor.app import Preceptor
     from preceptor.settings import Secrets, Settings
 
 LABEL = 12
@@ -70,17 +72,17 @@ class Welcome:
     new_key: str | None
     """The admin key, when it was made just now."""
 
-    def print(self, url: str, token: str) -> None:
+    def print(self, url: str, token: str, *, key_is_ours: bool) -> None:
         say("Preceptor ", __version__, " is running on ", (url, "bold green"))
-        for label, value, note in self._lines(url, token):
+        for label, value, note in self._lines(url, token, key_is_ours=key_is_ours):
             said = f"  ({note})" if note else ""
             say(f"  {label:<{LABEL}}", (value, "bold"), (said, "dim"))
         if not _answers_those_it_hears(self.settings):
             warn("Only requests for loopback names are answered: add the names people use to PRECEPTOR_ALLOWED_HOSTS.")
 
-    def _lines(self, url: str, token: str) -> Iterator[tuple[str, str, str]]:
+    def _lines(self, url: str, token: str, *, key_is_ours: bool) -> Iterator[tuple[str, str, str]]:
         yield "Sign in", f"{url}/login?token={token}", "works once, within 15 minutes"
-        yield self._admin_key()
+        yield self._admin_key() if key_is_ours else ("Admin key", "the one the installation has", "made elsewhere")
         yield "Data", self._data(), ""
         yield "More links", f"{self._here()}preceptor link", ""
         yield "Stop", "Ctrl-C", ""
@@ -129,16 +131,32 @@ async def _serve(settings: "Settings", welcome: Welcome) -> None:
 
     metrics, tracing = Metrics(), _tracing(settings)
     try:
-        async with open_preceptor(settings, committed=metrics.commit) as preceptor:
+        async with open_preceptor(settings, committed=metrics.commit, adopt_key=_adopts(settings)) as preceptor:
             server = Server(create_app(preceptor, metrics, tracing))
             with listen(settings) as socket, server.heeding_signals():
                 url = address(settings.host, socket.getsockname()[1])
                 preceptor.announce(url)
-                welcome.print(url, await preceptor.access.new_link_token())
+                key_is_ours = await _is_known(preceptor, settings.secrets().admin_key)
+                welcome.print(url, await preceptor.access.new_link_token(), key_is_ours=key_is_ours)
                 async with Upkeep(preceptor).going_on():
                     await server.serve([socket])
     finally:
         tracing.close()
+
+
+def _adopts(settings: "Settings") -> bool:
+    """Whether our admin key replaces the installation's: when the operator gave it, or the data are ours alone."""
+    from preceptor.adapters.storage.opening import SqliteFile, locate
+
+    return settings.admin_key is not None or isinstance(locate(settings.database), SqliteFile)
+
+
+async def _is_known(preceptor: "Preceptor", key: str) -> bool:
+    try:
+        await preceptor.access.by_key(key)
+    except Unauthenticated:
+        return False
+    return True
 
 
 def _quieten(level: str) -> None:

@@ -1,0 +1,162 @@
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage.sqlite import AwaitedOutside
+from preceptor.domain.agents import AgentChange, NewAgent
+from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation
+from preceptor.domain.errors import Conflict, PreconditionFailed, ShuttingDown
+from preceptor.domain.ids import AgentId, OrgId, StreamId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.ownership import SYSTEM
+from preceptor.engine.ports import Work
+from tests.conftest import ADMIN_KEY
+from tests.durability.checker import check
+from tests.durability.holder import holding
+
+HELLO = [NewEvent("said", "{}")]
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+class Fault(Exception):
+    pass
+
+
+@pytest.mark.parametrize("awkward", [Fault, Conflict, AssertionError, sqlite3.ProgrammingError])
+async def test_of_many_transactions_at_once_a_failing_one_undoes_only_itself(
+    settings: Settings, awkward: type[Exception]
+):
+    commits: list[int] = []
+
+    def program(number: int) -> Callable[[Work], Awaitable[int]]:
+        async def run(work: Work) -> int:
+            await work.log.start(StreamId(f"s{number}"), HELLO)
+            if number % 3 == 0:
+                raise awkward
+            await work.log.append(StreamId(f"s{number}"), HELLO)
+            return number
+
+        return run
+
+    async with open_preceptor(settings, committed=lambda size, _: commits.append(size)) as preceptor:
+        commits.clear()
+        writing = [preceptor.session.write(program(number)) for number in range(50)]
+        told = await asyncio.gather(*writing, return_exceptions=True)
+        heads = [
+            await preceptor.session.read(lambda work, n=number: work.log.head(StreamId(f"s{n}")))
+            for number in range(50)
+        ]
+    assert [type(answer) for answer in told[::3]] == [awkward] * 17
+    assert [answer for answer in told if isinstance(answer, int)] == [n for n in range(50) if n % 3]
+    assert [head and head.seq for head in heads] == [2 if n % 3 else None for n in range(50)]
+    check(settings.database, [])
+    assert commits == ([50] if settings.database.startswith("sqlite") else [1] * 33)
+
+
+async def test_a_read_sees_one_moment_whatever_is_committed_meanwhile(preceptor: Preceptor):
+    def commit_meanwhile() -> None:
+        url, row = preceptor.settings.database, "INSERT INTO orgs (org, body) VALUES ('meanwhile', '{}')"
+        if url.startswith("sqlite"):
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+                connection.execute(row)
+        else:
+            with psycopg.connect(url, options="-c preceptor.org=*") as connection:
+                connection.execute(row.encode())
+
+    async def program(work: Work) -> tuple[int, int]:
+        before = await work.orgs.page(None, 10)
+        commit_meanwhile()
+        return len(before), len(await work.orgs.page(None, 10))
+
+    before, after = await preceptor.acting_as(SYSTEM).session.read(program)
+    assert before == after
+    with pytest.raises(ValueError, match="orgId"):  # now it is there, with a body that is no organisation
+        await preceptor.acting_as(SYSTEM).session.read(lambda work: work.orgs.find(OrgId("meanwhile")))
+
+
+async def test_a_read_cannot_write(preceptor: Preceptor):
+    with pytest.raises(Exception, match=r"read-?only"):
+        await preceptor.session.read(lambda work: work.log.start(StreamId("s"), HELLO))
+    assert await preceptor.session.read(lambda work: work.log.head(StreamId("s"))) is None
+
+
+async def test_of_edits_at_once_with_one_etag_one_succeeds_and_without_any_all_do(preceptor: Preceptor):
+    conversation = await preceptor.conversations.start(NewConversation(agent_id="assistant"))
+    await preceptor.agents.create(NewAgent(agent_id="a", name="A", role="assistant"))
+
+    def edits(if_match: str | None, numbers: range):
+        for number in numbers:
+            title = ConversationChange(title=f"t{number}")
+            yield preceptor.conversations.change(conversation.conversation_id, title, if_match)
+            yield preceptor.agents.change(AgentId("a"), AgentChange(name=f"n{number}"), if_match)
+
+    told = await asyncio.gather(*edits('"1"', range(12)), return_exceptions=True)
+    assert [type(answer) for answer in told].count(PreconditionFailed) == 22
+    told = await asyncio.gather(*edits(None, range(12, 24)))
+    assert sorted(answer.revision for answer in told[::2]) == list(range(3, 15))
+    assert sorted(answer.revision for answer in told[1::2]) == list(range(3, 15))
+    assert (await preceptor.agents.get(AgentId("a"))) in told
+    check(preceptor.settings.database, [{"did": "invoke", "title": f"t{n}"} for n in range(24)])
+
+
+@on_sqlite
+@pytest.mark.parametrize("wait", [lambda: asyncio.sleep(0), lambda: asyncio.sleep(1), lambda: asyncio.Event().wait()])
+async def test_a_transaction_that_awaits_anything_else_is_refused_and_undone(
+    preceptor: Preceptor, wait: Callable[[], Awaitable[object]]
+):
+    async def program(work: Work) -> None:
+        await work.log.start(StreamId("s"), HELLO)
+        await wait()
+
+    async def reading(work: Work) -> None:
+        await work.log.head(StreamId("s"))
+        await wait()
+
+    with pytest.raises(AwaitedOutside):
+        await preceptor.session.write(program)
+    with pytest.raises(AwaitedOutside):
+        await preceptor.session.read(reading)
+    assert await preceptor.session.read(lambda work: work.log.head(StreamId("s"))) is None
+
+
+async def test_what_was_asked_before_closing_is_done_or_refused_and_nothing_is_done_after(settings: Settings):
+    async with open_preceptor(settings) as preceptor:
+        start = preceptor.conversations.start
+        asked = [asyncio.create_task(start(NewConversation(agent_id="assistant"))) for _ in range(300)]
+        await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+    told = await asyncio.gather(*asked, return_exceptions=True)
+    done = [answer for answer in told if isinstance(answer, Conversation)]
+    assert {type(answer) for answer in told} <= {Conversation, ShuttingDown}
+    assert len(done) == 300 or not settings.database.startswith("sqlite")
+    for late in (preceptor.session.read, preceptor.session.write):
+        with pytest.raises(ShuttingDown):
+            await late(lambda work: work.log.head(StreamId("s")))
+    async with open_preceptor(settings) as again:
+        for conversation in done:
+            assert await again.conversations.get(conversation.conversation_id) == conversation
+
+
+def test_an_event_loop_may_end_while_its_store_waits_for_a_commit(tmp_path: Path):
+    settings = Settings.load(data_dir=tmp_path, admin_key=ADMIN_KEY)
+    opened = open_preceptor(settings)
+    asked: list[asyncio.Task[Conversation]] = []
+
+    async def open_and_leave(held: ExitStack) -> None:
+        preceptor = await opened.__aenter__()
+        held.enter_context(holding("lock", tmp_path / "preceptor.db"))
+        asked.append(asyncio.create_task(preceptor.conversations.start(NewConversation(agent_id="assistant"))))
+        await asyncio.wait(asked, timeout=0.2)
+
+    with ExitStack() as held:
+        leaving = threading.Thread(target=lambda: asyncio.run(open_and_leave(held)), daemon=True)
+        leaving.start()
+        leaving.join(timeout=20)
+        assert not leaving.is_alive()
+    assert asked[0].cancelled()
