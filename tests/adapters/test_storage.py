@@ -12,7 +12,7 @@ from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage.sqlite import AwaitedOutside
 from preceptor.domain.agents import AgentChange, NewAgent
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation
-from preceptor.domain.errors import Conflict, PreconditionFailed, ShuttingDown
+from preceptor.domain.errors import Conflict, NotFound, PreconditionFailed, ShuttingDown
 from preceptor.domain.ids import AgentId, OrgId, StreamId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.ownership import SYSTEM
@@ -49,15 +49,17 @@ async def test_of_many_transactions_at_once_a_failing_one_undoes_only_itself(
         commits.clear()
         writing = [preceptor.session.write(program(number)) for number in range(50)]
         told = await asyncio.gather(*writing, return_exceptions=True)
-        heads = [
-            await preceptor.session.read(lambda work, n=number: work.log.head(StreamId(f"s{n}")))
+        again = [
+            preceptor.session.write(lambda work, n=number: work.log.append(StreamId(f"s{n}"), HELLO))
             for number in range(50)
         ]
+        later = await asyncio.gather(*again, return_exceptions=True)
     assert [type(answer) for answer in told[::3]] == [awkward] * 17
     assert [answer for answer in told if isinstance(answer, int)] == [n for n in range(50) if n % 3]
-    assert [head and head.seq for head in heads] == [2 if n % 3 else None for n in range(50)]
+    assert [type(answer) for answer in later[::3]] == [NotFound] * 17
+    assert [answer[0].seq for answer in later if isinstance(answer, list)] == [3] * 33
     check(settings.database, [])
-    assert commits == ([50] if settings.database.startswith("sqlite") else [1] * 33)
+    assert commits == ([50, 50] if settings.database.startswith("sqlite") else [1] * 66)
 
 
 async def test_a_read_sees_one_moment_whatever_is_committed_meanwhile(preceptor: Preceptor):

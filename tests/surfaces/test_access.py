@@ -151,7 +151,7 @@ async def test_a_credential_that_is_ambiguous_expired_or_revoked_is_none(house: 
 
 @covers("S1", "R194")
 async def test_what_belongs_to_another_organisation_looks_exactly_like_what_is_absent(house: House):
-    rival = await new_org(house.client, house.preceptor, "rivals")
+    rival = await new_org(house.client, "rivals")
     before = rows(house.preceptor)
     for operation in house.guarded:
         if operation.on_one:
@@ -176,7 +176,7 @@ def same(answer: httpx2.Response, ids: dict[str, str]) -> tuple[int, str, list[t
 
 @covers("S1", "R194")
 async def test_another_organisations_admin_is_shown_nothing_of_ours(house: House):
-    rival = await new_org(house.client, house.preceptor, "rivals")
+    rival = await new_org(house.client, "rivals")
     for operation in house.guarded:
         if not operation.on_one:
             answer = await house.ask(operation, rival)
@@ -227,7 +227,7 @@ async def test_each_role_has_the_permissions_that_the_contract_gives_it(client: 
 async def test_an_admin_of_another_organisation_does_not_run_the_installation(
     client: httpx2.AsyncClient, preceptor: Preceptor
 ):
-    rival = await new_org(client, preceptor, "rivals")
+    rival = await new_org(client, "rivals")
     made = (await client.post("/api/keys", json={"name": "x", "role": "admin"}, headers=rival)).json()
     assert set(ROLES) - set(made["permissions"]) == {"org:manage"}
     problem(await client.get("/api/orgs", headers=rival), 403, "forbidden")

@@ -30,7 +30,7 @@ BLANK = {
 }
 
 
-@covers("B6")
+@covers("B6", "R199")
 @pytest.mark.parametrize("text", LEGAL.values(), ids=LEGAL)
 async def test_legal_text_reads_back_byte_for_byte(client: httpx2.AsyncClient, text: str):
     agent = await client.post("/api/agents", json={"name": text, "role": text, "capabilities": [text]})

@@ -110,7 +110,7 @@ async def test_one_that_comes_while_another_is_at_work_waits_and_reads_its_answe
 
 @covers("F14")
 async def test_two_organisations_may_use_the_same_key(client: httpx2.AsyncClient, preceptor: Preceptor):
-    rival = await new_org(client, preceptor, "rivals")
+    rival = await new_org(client, "rivals")
     ours = await client.post("/api/agents", json=AGENT, headers=KEY)
     theirs = await client.post("/api/agents", json=AGENT, headers=KEY | rival)
     assert (ours.status_code, theirs.status_code, REPLAYED in theirs.headers) == (201, 201, False)

@@ -128,6 +128,6 @@ def test_the_time_of_day_has_no_say():
 
 async def test_a_new_organisation_starts_with_a_full_burst(settings: Settings):
     async with limited(settings, per_key=1, per_org=1) as server:
-        rival = await new_org(server.client, server.preceptor, "rivals")
+        rival = await new_org(server.client, "rivals")
         await server.ask(10)
         assert await server.ask(5, rival) == [200] * 4 + [429]

@@ -11,6 +11,7 @@ from preceptor.domain.ids import KeyId, OrgId, UserId
 from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Caller, Owner, Permission, Role, permissions_of
 from preceptor.domain.times import Moment
+from preceptor.domain.users import Handle
 from preceptor.domain.value import Value
 
 BOOTSTRAP = KeyId("bootstrap")
@@ -37,6 +38,9 @@ class NewKey(Value):
         tuple[Permission, ...] | None, Field(min_length=1, description="What the key may do, one by one.")
     ] = None
     expires_at: Moment | None = None
+    user_id: Annotated[
+        Handle | None, Field(description="Whom the key acts for; you, when left out. Another needs `user:manage`.")
+    ] = None
 
     @model_validator(mode="after")
     def _says_what_it_may_do(self) -> Self:

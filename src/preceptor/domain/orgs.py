@@ -20,3 +20,9 @@ class Org(Value):
     org_id: OrgId
     name: str
     created_at: AwareDatetime
+
+
+class FoundedOrg(Org):
+    """A new organisation, with the key of its first admin. `adminKey` is shown this once."""
+
+    admin_key: str

@@ -8,6 +8,7 @@ from preceptor.domain.ids import GroupId, OrgId, UserId
 from preceptor.domain.value import Value
 
 DEFAULT_ORG = OrgId("default")
+FIRST_ADMIN = UserId("admin")
 INSTALLATION = OrgId("*")
 """Not an organisation: the scope of work that belongs to the whole installation, such as looking up a key."""
 

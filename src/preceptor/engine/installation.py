@@ -3,17 +3,15 @@
 from dataclasses import dataclass
 
 from preceptor.domain.agents import DEFAULT_AGENT, Agent
-from preceptor.domain.ids import UserId
 from preceptor.domain.keys import BOOTSTRAP, ApiKey, StoredKey, hash_of
 from preceptor.domain.log import Event
 from preceptor.domain.orgs import Org
-from preceptor.domain.ownership import DEFAULT_ORG, Role, installation_admin, permissions_of
+from preceptor.domain.ownership import DEFAULT_ORG, FIRST_ADMIN, Role, installation_admin, permissions_of
 from preceptor.domain.users import User
 from preceptor.engine.audit import note
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
-ADMIN = UserId("admin")
 CHECKPOINT_SIZE = 1000
 MARKED_TOGETHER = 50
 
@@ -62,7 +60,7 @@ async def _first_run(work: Work, session: Session) -> None:
         return
     owner = session.caller.owner
     await work.orgs.add(Org(org_id=DEFAULT_ORG, name="Default", created_at=work.now))
-    await work.users.add(User(user_id=ADMIN, name="Admin", role=Role.ADMIN, created_at=work.now))
+    await work.users.add(User(user_id=FIRST_ADMIN, name="Admin", role=Role.ADMIN, created_at=work.now))
     await work.agents.add(
         Agent(
             agent_id=DEFAULT_AGENT,
@@ -90,7 +88,7 @@ async def _bootstrap_key(work: Work, session: Session, admin_key: str, *, adopt:
         name="Bootstrap admin key",
         role=Role.ADMIN,
         permissions=tuple(sorted(permissions_of(Role.ADMIN, DEFAULT_ORG))),
-        user_id=ADMIN,
+        user_id=FIRST_ADMIN,
         created_at=work.now,
     )
     key = StoredKey(org_id=DEFAULT_ORG, shown=shown, secret_hash=secret_hash)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from preceptor.domain.errors import Invalid, NotFound
-from preceptor.domain.ids import KeyId
+from preceptor.domain.ids import KeyId, UserId
 from preceptor.domain.keys import BOOTSTRAP, ApiKey, MintedKey, NewKey, StoredKey, granted, hash_of, key_text
-from preceptor.domain.ownership import Caller
+from preceptor.domain.ownership import Caller, Owner, Permission
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work
+from preceptor.engine.ports import Work, World
 from preceptor.engine.session import Session
 
 
@@ -26,12 +26,10 @@ class Keys:
         async def program(work: Work) -> MintedKey:
             if new.expires_at is not None and new.expires_at <= work.now:
                 raise Invalid("expiresAt lies in the past. Choose a later moment, or leave it out.")
-            key_id = KeyId(self.session.world.new_handle())
-            text = key_text(key_id, self.session.world.new_secret())
-            shown = shown_key(new, key_id, caller, work)
-            await work.keys.add(StoredKey(org_id=caller.owner.org_id, shown=shown, secret_hash=hash_of(text)))
-            await note(work, caller, "key.created", keyId=key_id, role=shown.role)
-            return MintedKey(**dict(shown), key=text)
+            holder = await _holder(work, new, caller)
+            minted = await minted_for(work, self.session.world, new, holder)
+            await note(work, caller, "key.created", keyId=minted.key_id, role=minted.role, userId=minted.user_id)
+            return minted
 
         return await self.session.write(program)
 
@@ -55,15 +53,30 @@ class Keys:
         await self.session.write(program)
 
 
-def shown_key(new: NewKey, key_id: KeyId, caller: Caller, work: Work) -> ApiKey:
-    role, permissions = granted(new, caller.owner.org_id)
-    caller.require(*permissions)
-    return ApiKey(
+async def _holder(work: Work, new: NewKey, caller: Caller) -> Owner:
+    """Whom the key will act for. No one gives away more than they have, nor acts for others without leave."""
+    caller.require(*granted(new, caller.owner.org_id)[1])
+    if new.user_id is None or new.user_id == caller.owner.user_id:
+        return caller.owner
+    caller.require(Permission.USER_MANAGE)
+    if await work.users.find(UserId(new.user_id)) is None:
+        raise NotFound("user", new.user_id)
+    return Owner(org_id=caller.owner.org_id, user_id=UserId(new.user_id))
+
+
+async def minted_for(work: Work, world: World, new: NewKey, holder: Owner) -> MintedKey:
+    """Make a key and keep its hash."""
+    key_id = KeyId(world.new_handle())
+    text = key_text(key_id, world.new_secret())
+    role, permissions = granted(new, holder.org_id)
+    shown = ApiKey(
         key_id=key_id,
         name=new.name,
         role=role,
         permissions=permissions,
-        user_id=caller.owner.user_id,
+        user_id=holder.user_id,
         created_at=work.now,
         expires_at=new.expires_at,
     )
+    await work.keys.add(StoredKey(org_id=holder.org_id, shown=shown, secret_hash=hash_of(text)))
+    return MintedKey(**dict(shown), key=text)

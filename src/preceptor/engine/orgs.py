@@ -5,11 +5,14 @@ from typing import Any
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import OrgId
-from preceptor.domain.orgs import NewOrg, Org
-from preceptor.domain.ownership import INSTALLATION, Permission
+from preceptor.domain.keys import NewKey
+from preceptor.domain.orgs import FoundedOrg, NewOrg, Org
+from preceptor.domain.ownership import FIRST_ADMIN, INSTALLATION, Owner, Permission, Role
 from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.users import User
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
+from preceptor.engine.keys import minted_for
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
@@ -20,17 +23,23 @@ class Orgs:
 
     session: Session
 
-    async def create(self, given: NewOrg | None = None, **fields: Any) -> Org:
+    async def create(self, given: NewOrg | None = None, **fields: Any) -> FoundedOrg:
+        """Found an organisation: the wall, its first admin, and the key with which that admin does the rest."""
         new = made(NewOrg, given, fields)
         session = self._for_installation()
 
-        async def program(work: Work) -> Org:
+        async def program(work: Work) -> FoundedOrg:
             if await work.orgs.find(OrgId(new.org_id)):
                 raise Conflict(f"There is an organisation {new.org_id!r} already. Choose another id.")
             org = Org(org_id=OrgId(new.org_id), name=new.name, created_at=work.now)
             await work.orgs.add(org)
             await note(work, session.caller, "org.created", orgId=org.org_id)
-            return org
+            inside = work.within(org.org_id)
+            await inside.users.add(User(user_id=FIRST_ADMIN, name="Admin", role=Role.ADMIN, created_at=work.now))
+            admin = Owner(org_id=org.org_id, user_id=FIRST_ADMIN)
+            key = await minted_for(inside, session.world, NewKey(name="First admin key", role=Role.ADMIN), admin)
+            await note(inside, session.caller, "org.created", orgId=org.org_id, keyId=key.key_id)
+            return FoundedOrg(**dict(org), admin_key=key.key)
 
         return await session.write(program)
 

@@ -122,6 +122,10 @@ class Work(Protocol):
         """The database's clock, which decides what has expired."""
         ...
 
+    def within(self, org_id: OrgId) -> "Work":
+        """The same transaction, inside one organisation. Only for work of the whole installation."""
+        ...
+
     @property
     def log(self) -> Log: ...
 

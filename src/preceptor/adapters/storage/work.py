@@ -9,10 +9,19 @@ from preceptor.adapters.storage.log import SqlLog
 from preceptor.adapters.storage.orgs import SqlOrgs
 from preceptor.adapters.storage.sign_ins import SqlSignIns
 from preceptor.adapters.storage.users import SqlUsers
+from preceptor.domain.ids import OrgId
+from preceptor.domain.ownership import INSTALLATION
 
 
 class SqlWork(Transaction):
     __slots__ = ()
+
+    def within(self, org_id: OrgId) -> "SqlWork":
+        """The same transaction, inside one organisation. Only for work of the whole installation."""
+        assert self.org == INSTALLATION
+        inside = SqlWork(self.executor, org_id, self.now)
+        inside.grown = self.grown
+        return inside
 
     @property
     def log(self) -> SqlLog:

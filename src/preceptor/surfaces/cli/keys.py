@@ -39,18 +39,21 @@ def create(
     expires_in: Annotated[
         int | None, typer.Option(metavar="DAYS", min=1, max=36500, help="Days it is good for. Default: for ever.")
     ] = None,
+    user: Annotated[str | None, typer.Option(metavar="ID", help="The user it acts for. Default: the admin.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a key. It is shown once: only a hash of it is kept.
 
     [bold]Examples[/bold]
       preceptor keys create "Ann's laptop" --role editor --expires-in 90
+      preceptor keys create "Ann's phone" --role viewer --user ann
       preceptor keys create importer --permission agent:read --permission conversation:write
     """
     from preceptor.settings import Settings
 
+    wanted = _wanted(name, role, permission or [], expires_in) | ({"userId": user} if user else {})
     with api(Settings.load()) as preceptor:
-        made = preceptor.post("/api/keys", _wanted(name, role, permission or [], expires_in))
+        made = preceptor.post("/api/keys", wanted)
     if as_json:
         say_json(made)
         return

@@ -42,3 +42,4 @@ def create(
         say_json(made)
         return
     say(f"The organisation {made['orgId']} ({made['name']}) is there.")
+    say("  Its admin key  ", (made["adminKey"], "bold"), ("  (shown here once)", "dim"))

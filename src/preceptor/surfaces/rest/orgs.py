@@ -1,6 +1,6 @@
 """/api/orgs"""
 
-from preceptor.domain.orgs import NewOrg, Org
+from preceptor.domain.orgs import FoundedOrg, NewOrg, Org
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.surfaces.rest.parameters import Cursor, Limit
@@ -11,8 +11,8 @@ router = Api("/api/orgs", "organisations")
 
 @router.post("", status_code=201)
 @needs(Permission.ORG_MANAGE)
-async def create(new: NewOrg, preceptor: ThePreceptor) -> Org:
-    """Create an organisation."""
+async def create(new: NewOrg, preceptor: ThePreceptor) -> FoundedOrg:
+    """Create an organisation. The answer is the only place where its first admin's key is ever shown."""
     return await preceptor.orgs.create(new)
 
 

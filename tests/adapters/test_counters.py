@@ -1,0 +1,151 @@
+"""What each operation costs, in numbers that do not depend on the machine: a change here is a decision, no accident.
+
+With `synchronous=FULL` each commit of a write-ahead log is one fsync, so commits are counted for fsyncs.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage.sqlite import SqliteStore
+from preceptor.adapters.storage.statements import Statement
+from preceptor.adapters.storage.work import SqlWork
+from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
+from preceptor.domain.ids import ConversationId, StreamId
+from preceptor.engine.conversations import Wanted
+from preceptor.engine.ports import Work
+from tests.postgres import Cluster
+
+NEW = NewConversation(agent_id="assistant", title="A title")
+PAGE = 4096 + 24
+"""Bytes of a page in SQLite's write-ahead log, with its header."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    run: Callable[[Preceptor, ConversationId], Awaitable[object]]
+    statements: tuple[str, ...]
+    pages: int = 0
+    """Written by SQLite; what it takes besides statements is one BEGIN and, where it writes, one COMMIT."""
+    also_on_postgres: tuple[str, ...] = ()
+
+
+COSTS = {
+    "starting a conversation": Cost(
+        lambda preceptor, _: preceptor.conversations.start(NEW),
+        ("SELECT agents", "INSERT events", "INSERT streams", "INSERT conversations"),
+        pages=7,
+    ),
+    "changing a conversation": Cost(
+        lambda preceptor, known: preceptor.conversations.change(known, ConversationChange(title="Another")),
+        ("SELECT conversations", "INSERT events", "UPDATE streams", "UPDATE conversations"),
+        pages=5,
+        also_on_postgres=("SELECT streams",),
+    ),
+    "reading a conversation": Cost(
+        lambda preceptor, known: preceptor.conversations.get(known), ("SELECT conversations",)
+    ),
+    "listing conversations": Cost(
+        lambda preceptor, _: preceptor.conversations.page(Wanted(), limit=50), ("SELECT conversations",)
+    ),
+    "reading its events": Cost(
+        lambda preceptor, known: preceptor.session.read(lambda work: work.log.after(StreamId(known), 0, 100)),
+        ("SELECT events",),
+    ),
+}
+each = pytest.mark.parametrize("cost", COSTS.values(), ids=COSTS)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+
+
+@pytest.fixture
+async def known(preceptor: Preceptor) -> ConversationId:
+    return (await preceptor.conversations.start(NEW)).conversation_id
+
+
+def in_two_words(statement: str) -> str:
+    found = re.match(r'(\w+)(?:.*?\b(?:FROM|INTO)\b)?(?: "?([a-z_]+))?', statement, re.DOTALL)
+    assert found, statement
+    return " ".join(word for word in found.groups() if word)
+
+
+@contextmanager
+def traced(preceptor: Preceptor) -> Generator[list[str]]:
+    """What SQLite is told to do, by the writer and by the reader."""
+    store = preceptor.session.store
+    assert isinstance(store, SqliteStore)
+    connections = (store._writing, store._reader())  # pyright: ignore[reportPrivateUsage]
+    seen: list[str] = []
+    for connection in connections:
+        connection.set_trace_callback(lambda statement: seen.append(in_two_words(statement)))
+    yield seen
+    for connection in connections:
+        connection.set_trace_callback(None)
+
+
+@contextmanager
+def logged(postgres: Cluster) -> Generator[list[str]]:
+    """What PostgreSQL says it was told to do."""
+    log = postgres._folder / "log"  # pyright: ignore[reportPrivateUsage]
+    read, seen = log.stat().st_size, list[str]()
+    yield seen
+    told = log.read_bytes()[read:].decode()
+    found = re.findall(r"LOG:  (?:statement|execute [^:]+): (.*(?:\n\t.*)*)", told)
+    seen.extend(in_two_words(statement.replace("\n\t", " ")) for statement in found)
+
+
+@each
+@on_sqlite
+async def test_statements_commits_and_pages_on_sqlite(preceptor: Preceptor, known: ConversationId, cost: Cost):
+    wal = preceptor.settings.data_dir / "preceptor.db-wal"
+    before = wal.stat().st_size
+    with traced(preceptor) as seen:
+        await cost.run(preceptor, known)
+    assert seen == ["BEGIN", *cost.statements, "COMMIT" if cost.pages else "ROLLBACK"]
+    assert (wal.stat().st_size - before) / PAGE == cost.pages
+
+
+@on_sqlite
+async def test_many_at_once_cost_one_commit(preceptor: Preceptor, known: ConversationId):
+    with traced(preceptor) as seen:
+        await asyncio.gather(*(preceptor.conversations.start(NEW) for _ in range(50)))
+    assert (seen.count("BEGIN"), seen.count("COMMIT"), len(seen)) == (1, 1, 50 * 4 + 2)
+
+
+@on_sqlite
+async def test_a_commit_waits_for_the_disk_on_sqlite(preceptor: Preceptor):
+    store = preceptor.session.store
+    assert isinstance(store, SqliteStore)
+    writer = store._writing  # pyright: ignore[reportPrivateUsage]
+    pragmas = ("journal_mode", "synchronous", "fullfsync")
+    assert [writer.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas] == ["wal", 2, 0]
+
+
+@each
+@on_postgres
+async def test_round_trips_and_commits_on_postgres(settings: Settings, postgres: Cluster, cost: Cost):
+    name = settings.database.rsplit("/", 1)[1]
+    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as above:
+        above.execute(f"ALTER DATABASE {name} SET log_statement = 'all'".encode())
+    async with open_preceptor(settings) as preceptor:
+        known = (await preceptor.conversations.start(NEW)).conversation_id
+        with logged(postgres) as seen:
+            await cost.run(preceptor, known)
+    assert seen[:2] + seen[-1:] == ["BEGIN", "SELECT clock_timestamp", "COMMIT"]
+    assert sorted(seen[2:-1]) == sorted(cost.statements + cost.also_on_postgres)
+
+
+@on_postgres
+async def test_a_commit_waits_for_the_disk_on_postgres(preceptor: Preceptor):
+    async def program(work: Work) -> str:
+        assert isinstance(work, SqlWork)
+        [(told,)] = await work.all(Statement("", "SHOW synchronous_commit", ()))
+        return told
+
+    assert await preceptor.session.write(program) == "on"

@@ -1,0 +1,154 @@
+import pkgutil
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+from sqlalchemy import Integer, LargeBinary, Table
+
+from preceptor import Settings, open_preceptor
+from preceptor.adapters import storage
+from preceptor.adapters.storage.migrations.fence import ROLE
+from preceptor.adapters.storage.statements import Statement
+from preceptor.adapters.storage.tables import metadata
+from preceptor.adapters.storage.work import SqlWork
+from preceptor.domain.ids import OrgId
+from preceptor.domain.ownership import DEFAULT_ORG, INSTALLATION
+from preceptor.engine.ports import Work
+from tests.postgres import Cluster
+
+TABLES = metadata.sorted_tables
+
+# Each is the installation's own work, or finds out whose work it is; nothing else may look past its organisation.
+UNFENCED = {
+    "idempotency.FORGET_OLD": "the sweep forgets old answers of every organisation",
+    "keys.FIND": "a key is what tells us the organisation: with the installation's scope, any is found",
+    "log.ANCHOR": "checkpoints mark the streams of every organisation",
+    "log.GROWN": "checkpoints tell of the streams of every organisation",
+    "orgs.FIND": "an organisation is looked up by its own id, for the caller's permission to see it",
+    "orgs.PAGE": "those who run the installation list its organisations",
+    "sign_ins.FIND": "a sign-in token is what tells us the organisation",
+    "sign_ins.REMOVE": "a sign-in token is what tells us the organisation",
+    "verifying.ENDINGS": "the whole log is verified",
+    "verifying.EVENTS": "the whole log is verified",
+}
+
+
+def statements() -> Iterator[tuple[str, Statement]]:
+    for module in pkgutil.iter_modules(storage.__path__):
+        for name, value in vars(import_module(f"{storage.__name__}.{module.name}")).items():
+            if isinstance(value, Statement):
+                yield f"{module.name}.{name}", value
+
+
+def fenced(statement: Statement) -> bool:
+    """Whether it can touch only rows of the organisation that the unit of work fills in."""
+    text = statement.sqlite
+    if text.startswith("INSERT"):
+        columns = [column.strip() for column in text.partition("(")[2].partition(")")[0].split(",")]
+        return columns.index("org") == statement.names.index("org")
+    where = text.partition("WHERE")[2]
+    return bool(re.match(r"\s*(\w+\.\w+ = \? AND )?\w+\.org = \?( AND|\s|$)", where)) and "org" in statement.names
+
+
+def test_every_statement_is_fenced_in_by_the_organisation_or_has_a_reason_not_to_be():
+    found = dict(statements())
+    assert len(found) > 30
+    assert {name for name, statement in found.items() if not fenced(statement)} == set(UNFENCED)
+
+
+def test_every_table_has_an_organisation():
+    assert [table.name for table in metadata.sorted_tables if "org" not in table.c] == []
+
+
+@pytest.fixture(scope="module", params=["owner", "superuser"])
+def url(request: pytest.FixtureRequest, postgres: Cluster, postgres_template: str) -> Iterator[str]:
+    """A database as seen by the user who owns its tables, and by one who is above all rules."""
+    made = postgres.new_database(template=postgres_template)
+    yield made if request.param == "owner" else postgres.url(made.rsplit("/", 1)[1], "postgres")
+    postgres.drop(made)
+
+
+@pytest.fixture(scope="module")
+def filled(url: str, postgres: Cluster) -> str:
+    """The same, with a row of the organisation `a` and one of `b` in every table."""
+    with psycopg.connect(postgres.url(url.rsplit("/", 1)[1], "postgres")) as above:
+        for table in TABLES:
+            for org in ("a", "b"):
+                above.execute(*addition(table, org, f"{org}'s"))
+    return url
+
+
+@pytest.fixture
+def tenant(filled: str) -> Iterator[psycopg.Connection]:
+    """A connection as it is inside one of our transactions for `a`."""
+    with psycopg.connect(filled) as connection:
+        if connection.info.user == "postgres":
+            connection.execute(f"SET ROLE {ROLE}".encode())
+        connection.execute("SET preceptor.org = 'a'")
+        connection.commit()
+        yield connection
+
+
+def addition(table: Table, org: str, word: str) -> tuple[bytes, list[Any]]:
+    """A row with `org`, and with `word` in every other text."""
+    row = [org if column.name == "org" else filling(column.type, word) for column in table.c]
+    names = ", ".join(f'"{column.name}"' for column in table.c)
+    return f"INSERT INTO {table.name} ({names}) VALUES ({', '.join(['%s'] * len(row))})".encode(), row
+
+
+def filling(kind: object, word: str) -> object:
+    return 1 if isinstance(kind, Integer) else word.encode() if isinstance(kind, LargeBinary) else word
+
+
+def count(connection: psycopg.Connection, statement: str) -> int:
+    """How many rows the statement finds or changes. It is undone afterwards."""
+    try:
+        return connection.execute(statement.encode()).rowcount
+    finally:
+        connection.rollback()
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_an_organisation_sees_and_changes_no_row_of_another(tenant: psycopg.Connection, table: Table):
+    others_body = next(column.name for column in table.c if column.name != "org")
+    assert count(tenant, f"SELECT FROM {table.name} WHERE org = 'a'") == 1
+    assert count(tenant, f"SELECT FROM {table.name}") == 1
+    assert count(tenant, f"UPDATE {table.name} SET \"{others_body}\" = NULL WHERE org = 'b'") == 0
+    assert count(tenant, f"DELETE FROM {table.name} WHERE org = 'b'") == 0
+    with pytest.raises((errors.InsufficientPrivilege, errors.RaiseException), match=r"row-level security|append-only"):
+        count(tenant, f"UPDATE {table.name} SET org = 'b'")
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        tenant.execute(*addition(table, "b", "new"))
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_without_an_organisation_nothing_is_seen(tenant: psycopg.Connection, table: Table):
+    tenant.execute("RESET preceptor.org")
+    tenant.commit()
+    assert count(tenant, f"SELECT FROM {table.name}") == 0
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        tenant.execute(*addition(table, "a", "new"))
+
+
+async def test_a_statement_that_forgets_its_organisation_still_stays_inside_it(url: str, tmp_path: Path):
+    settings = Settings.load(data_dir=tmp_path, database_url=url)
+    forgetful = Statement("", "SELECT org FROM users ORDER BY org", ())
+
+    async def program(work: Work) -> list[str]:
+        assert isinstance(work, SqlWork)
+        return [org for (org,) in await work.all(forgetful)]
+
+    async with open_preceptor(settings) as preceptor:
+        store, owner = preceptor.session.store, preceptor.session.caller.owner
+        acme = owner.model_copy(update={"org_id": OrgId("acme")})
+        user = await preceptor.session.read(lambda work: work.users.page(None, 1))
+        await store.write(acme, lambda work: work.users.add(user[0]))
+        seen = [await store.read(owner.model_copy(update={"org_id": org}), program) for org in ("acme", DEFAULT_ORG)]
+        everyone = await store.read(owner.model_copy(update={"org_id": INSTALLATION}), program)
+    assert seen == [["acme"], ["default"]]
+    assert {"acme", "default"} <= {*everyone}
