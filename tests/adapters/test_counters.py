@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -142,10 +143,14 @@ async def test_round_trips_and_commits_on_postgres(settings: Settings, postgres:
 
 
 @on_postgres
-async def test_a_commit_waits_for_the_disk_on_postgres(preceptor: Preceptor):
-    async def program(work: Work) -> str:
+async def test_a_commit_waits_for_the_disk_on_postgres_whatever_else_its_address_says(
+    database_url: str, tmp_path: Path
+):
+    async def program(work: Work) -> list[str]:
         assert isinstance(work, SqlWork)
-        [(told,)] = await work.all(Statement("", "SHOW synchronous_commit", ()))
-        return told
+        names = ("synchronous_commit", "transaction_isolation", "work_mem")
+        return [(await work.all(Statement("", f"SHOW {name}", ())))[0][0] for name in names]
 
-    assert await preceptor.session.write(program) == "on"
+    address = f"{database_url}?options=-c%20work_mem%3D5MB"
+    async with open_preceptor(Settings.load(data_dir=tmp_path, database_url=address)) as preceptor:
+        assert await preceptor.session.write(program) == ["on", "repeatable read", "5MB"]

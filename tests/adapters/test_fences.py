@@ -16,10 +16,11 @@ from preceptor.adapters.storage.migrations.fence import ROLE
 from preceptor.adapters.storage.statements import Statement
 from preceptor.adapters.storage.tables import metadata
 from preceptor.adapters.storage.work import SqlWork
+from preceptor.domain.errors import CannotStart
 from preceptor.domain.ids import OrgId
 from preceptor.domain.ownership import DEFAULT_ORG, INSTALLATION
 from preceptor.engine.ports import Work
-from tests.postgres import Cluster
+from tests.postgres import Cluster, cluster
 
 TABLES = metadata.sorted_tables
 
@@ -152,3 +153,27 @@ async def test_a_statement_that_forgets_its_organisation_still_stays_inside_it(u
         everyone = await store.read(owner.model_copy(update={"org_id": INSTALLATION}), program)
     assert seen == [["acme"], ["default"]]
     assert {"acme", "default"} <= {*everyone}
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[Cluster]:
+    """A server where no one has made the role of tenants yet."""
+    with cluster() as made:
+        yield made
+
+
+async def test_a_user_above_the_rules_acts_as_a_tenant_or_does_not_start(own_cluster: Cluster, tmp_path: Path):
+    """As it is with hosted databases, whose administrators are not superusers and still see everything."""
+    with psycopg.connect(own_cluster.url("postgres", "postgres"), autocommit=True) as above:
+        for name in ("first", "second"):
+            above.execute(f"CREATE ROLE {name} LOGIN BYPASSRLS CREATEROLE PASSWORD 'tests'".encode())
+    first, second = (own_cluster.new_database(owner=name) for name in ("first", "second"))
+    async with open_preceptor(Settings.load(data_dir=tmp_path, database_url=first)) as preceptor:
+        assert await preceptor.users.page()
+    with pytest.raises(CannotStart, match=f"may not act as {ROLE}"):
+        async with open_preceptor(Settings.load(data_dir=tmp_path, database_url=second)):
+            raise AssertionError
+    with psycopg.connect(own_cluster.url("postgres", "postgres"), autocommit=True) as above:
+        above.execute(f"GRANT {ROLE} TO second".encode())
+    async with open_preceptor(Settings.load(data_dir=tmp_path, database_url=second)) as preceptor:
+        assert await preceptor.users.page()

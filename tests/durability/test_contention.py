@@ -84,8 +84,11 @@ async def test_a_lock_that_another_process_holds_for_a_while_is_only_a_wait(
 
 @covers("F8")
 async def test_a_lock_held_for_longer_is_a_503_until_it_is_gone(settings: Settings, path: Path):
-    async with open_preceptor(settings) as preceptor, client_of(preceptor) as client:
+    commits: list[int] = []
+    opening = open_preceptor(settings, committed=lambda size, _: commits.append(size))
+    async with opening as preceptor, client_of(preceptor) as client:
         with holding("lock", path):
+            commits.clear()
             began = time.perf_counter()
             refusing = asyncio.create_task(client.post("/api/conversations", json={"agentId": "assistant"}))
             with pytest.raises(Unavailable):
@@ -97,6 +100,7 @@ async def test_a_lock_held_for_longer_is_a_503_until_it_is_gone(settings: Settin
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert (listed.status_code, listed.json()["items"]) == (200, [])
     assert accepted.status_code == 201
+    assert commits == [1]
     assert 5 <= waited < 12
 
 

@@ -24,7 +24,7 @@ RESTARTS = 60 if os.environ.get("PRECEPTOR_NIGHTLY") else 3
 PATH = "/api/conversations"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
     """A server of our own, which no other test minds losing."""
     with cluster() as made:
@@ -134,3 +134,16 @@ async def test_postgres_may_be_stopped_hard_and_started_again_under_load(setting
     assert max(back) <= 2
     assert load.slowest <= 10
     assert open_now <= POOL
+
+
+@covers("F5")
+async def test_a_restart_while_no_one_asks_anything_is_not_noticed(settings: Settings, own_cluster: Cluster):
+    async with open_preceptor(settings) as preceptor, client_of(preceptor) as http:
+
+        async def start() -> int:
+            return (await http.post(PATH, json={"agentId": "assistant"})).status_code
+
+        assert {*await asyncio.gather(*(start() for _ in range(2 * POOL)))} == {201}
+        await asyncio.to_thread(own_cluster.stop, "immediate")
+        await asyncio.to_thread(own_cluster.start)
+        assert {*await asyncio.gather(*(start() for _ in range(2 * POOL)))} == {201}

@@ -147,7 +147,6 @@ WRONG_USAGE = {
     "a role and a permission": ["keys", "create", "x", "--role", "viewer", "--permission", "agent:read"],
     "an id that cannot be": ["orgs", "create", "Not An Id", "Name"],
     "a key that has expired before it is made": ["keys", "create", "x", "--expires-in", "0"],
-    "the key that lives in the settings": ["keys", "revoke", "bootstrap"],
 }
 
 
@@ -161,6 +160,10 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(cli: Cli, arguments: li
 
 def test_what_does_not_exist_exits_with_1(cli: Cli):
     assert "no key 'nonesuch'" in cli("keys", "revoke", "nonesuch").refusal
+
+
+def test_the_key_that_lives_in_the_settings_cannot_be_revoked_here(cli: Cli):
+    assert "PRECEPTOR_ADMIN_KEY" in cli("keys", "revoke", "bootstrap").refusal
 
 
 def test_what_exists_already_exits_with_1(cli: Cli):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import KeyId, UserId
 from preceptor.domain.keys import BOOTSTRAP, ApiKey, MintedKey, NewKey, StoredKey, granted, hash_of, key_text
 from preceptor.domain.ownership import Caller, Owner, Permission
@@ -45,7 +45,7 @@ class Keys:
             if stored is None or stored.shown.revoked_at is not None:
                 raise NotFound("key", key_id)
             if key_id == BOOTSTRAP:
-                raise Invalid("The bootstrap key lives in PRECEPTOR_ADMIN_KEY. Change it there and restart.")
+                raise Conflict("The bootstrap key lives in PRECEPTOR_ADMIN_KEY. Change it there and restart.")
             shown = stored.shown.model_copy(update={"revoked_at": work.now})
             await work.keys.replace(stored.model_copy(update={"shown": shown}))
             await note(work, self.session.caller, "key.revoked", keyId=key_id)

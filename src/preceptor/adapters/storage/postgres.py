@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, LiteralString, TypeVar, cast
+from typing import Any, Final, LiteralString, TypeVar, cast
 
 import psycopg
 from psycopg import AsyncConnection, errors
@@ -45,6 +45,10 @@ BLIND: Final = OPEN + " "
 """For changes that do not depend on what was read: they wait for each other instead of racing."""
 RACES = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
 
+NO_FENCE = (
+    f"The user in PRECEPTOR_DATABASE_URL is above row-level security and may not act as {TENANT_ROLE}. "
+    f"Connect as a plain owner of the database, or let a superuser GRANT {TENANT_ROLE} to this one."
+)
 BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
@@ -93,7 +97,7 @@ class PostgresStore:
             min_size=1,
             max_size=size,
             timeout=PATIENCE,
-            kwargs={"autocommit": True, "connect_timeout": int(PATIENCE), "options": SESSION},
+            kwargs=_how_to_connect(url),
             open=False,
             reconnect_timeout=RECONNECT,
             reconnect_failed=_try_on,
@@ -102,11 +106,11 @@ class PostgresStore:
             try:
                 await pool.open(wait=True, timeout=PATIENCE)
                 async with pool.connection() as connection:
-                    row = await (await connection.execute(BYPASSES)).fetchone()
+                    role = await _role(connection)
             except BaseException:
                 await pool.close()
                 raise
-        return cls(pool, TENANT_ROLE if row and row[0] else "", committed=committed)
+        return cls(pool, role, committed=committed)
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
         """Run `program` on one snapshot."""
@@ -160,7 +164,7 @@ class PostgresStore:
                 async with connection.transaction():
                     if opening is BLIND:
                         await connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-                    opened = await connection.execute(opening, {"role": self._role or "none", "org": owner.org_id})
+                    opened = await connection.execute(opening, {"role": self._role, "org": owner.org_id})
                     [row] = await opened.fetchall()
                     work = SqlWork(PostgresExecutor(connection), owner.org_id, row[0])
                     result = await program(work)
@@ -174,6 +178,24 @@ class PostgresStore:
             raise
         self.tails.wake(work.grown)
         return result
+
+
+def _how_to_connect(url: str) -> dict[str, Any]:
+    """What the address says of a session stays, and ours is added."""
+    theirs = conninfo_to_dict(url).get("options") or ""
+    return {"autocommit": True, "connect_timeout": int(PATIENCE), "options": f"{theirs} {SESSION}"}
+
+
+async def _role(connection: AsyncConnection[Row]) -> str:
+    """Whom our transactions act as, so that none is above row-level security; `none` for who we are."""
+    [(bypasses,)] = await (await connection.execute(BYPASSES)).fetchall()
+    if not bypasses:
+        return "none"
+    try:
+        await connection.execute("SELECT set_config('role', %s, true)", [TENANT_ROLE])
+    except psycopg.Error as error:
+        raise CannotStart(NO_FENCE) from error
+    return TENANT_ROLE
 
 
 class Stale(psycopg.OperationalError):

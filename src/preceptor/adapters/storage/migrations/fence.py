@@ -10,7 +10,10 @@ def make_role() -> None:
     """A role without privileges of its own, for connections whose user would otherwise be above the fence."""
     op.execute(
         f"""DO $$ BEGIN
-        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}') THEN CREATE ROLE {ROLE} NOLOGIN; END IF;
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}') THEN
+            CREATE ROLE {ROLE} NOLOGIN;
+            GRANT {ROLE} TO CURRENT_USER;
+        END IF;
         EXCEPTION WHEN duplicate_object OR unique_violation OR insufficient_privilege THEN NULL;
         END $$"""
     )

@@ -1,0 +1,129 @@
+"""What an instruction says."""
+
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from preceptor.domain.errors import Invalid
+from preceptor.domain.value import ANY_TEXT, VISIBLE_TEXT, Value
+
+LONGEST_PROMPT = 50_000
+LONGEST_LINE = 10_000
+MOST_LINES = 500
+
+ONE_LINE = (
+    r"^[^\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]"
+    r"([^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\x00-\x20\x7f-\xa0\u2028\u2029\ufeff])?$"
+)
+"""A word or a few, that begin and end visibly and cannot start a line of their own in a prompt."""
+
+Prompt = Annotated[str, StringConstraints(max_length=LONGEST_PROMPT, pattern=VISIBLE_TEXT)]
+Line = Annotated[str, StringConstraints(max_length=LONGEST_LINE, pattern=VISIBLE_TEXT)]
+LooseText = Annotated[str, StringConstraints(max_length=LONGEST_LINE, pattern=ANY_TEXT)]
+Word = Annotated[str, StringConstraints(max_length=64, pattern=ONE_LINE)]
+Keyword = Annotated[str, StringConstraints(max_length=200, pattern=VISIBLE_TEXT)]
+Lines = Annotated[tuple[Line, ...], Field(max_length=MOST_LINES)]
+Keywords = Annotated[tuple[Keyword, ...], Field(max_length=MOST_LINES)]
+ConstraintId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+
+
+def _unsaid(value: object) -> bool:
+    return value is None
+
+
+def _if_said() -> Any:
+    """A field that is read back only if it was written."""
+    return Field(default=None, exclude_if=_unsaid, json_schema_extra=lambda schema: schema.pop("default", None))
+
+
+class Constraint(Value):
+    """A hard rule with an id to refer to it by, or a lock that no customization opens."""
+
+    id: ConstraintId = _if_said()
+    text: Line
+    locked: bool = _if_said()
+
+
+WrittenConstraint = Line | Constraint
+"""Read back as it was written: text stays text."""
+
+
+class Example(Value):
+    input: LooseText
+    expected_output: LooseText
+    explanation: LooseText | None = Field(default=None, exclude_if=_unsaid)
+
+
+class Step(Value):
+    order: int = Field(ge=0, lt=2**31)
+    name: Line
+    description: LooseText = ""
+    optional: bool = False
+
+
+class Mode(StrEnum):
+    """What happens to an answer that breaks the rules, mildest first."""
+
+    REPORT = "report"
+    RETRY = "retry"
+    BLOCK = "block"
+
+
+class ValidationRules(Value):
+    max_response_length: int | None = Field(default=None, ge=1, lt=2**31, description="In characters.")
+    required_keywords: Keywords = ()
+    prohibited_keywords: Keywords = ()
+    mode: Mode = Mode.REPORT
+
+
+class Content(Value):
+    """Everything is optional; merging fills the gaps."""
+
+    system_prompt: Prompt | None = None
+    guidelines: Lines = ()
+    constraints: Annotated[tuple[WrittenConstraint, ...], Field(max_length=MOST_LINES)] = ()
+    suggestions: Lines = ()
+    tone: Word | None = None
+    language: Word | None = None
+    formality: Word | None = None
+    do_list: Lines = ()
+    dont_list: Lines = ()
+    examples: Annotated[tuple[Example, ...], Field(max_length=MOST_LINES)] = ()
+    steps: Annotated[tuple[Step, ...], Field(max_length=MOST_LINES)] = ()
+
+
+def text_of(constraint: WrittenConstraint) -> str:
+    return constraint if isinstance(constraint, str) else constraint.text
+
+
+def id_of(constraint: WrittenConstraint) -> str | None:
+    return None if isinstance(constraint, str) else constraint.id
+
+
+def is_locked(constraint: WrittenConstraint) -> bool:
+    return not isinstance(constraint, str) and bool(constraint.locked)
+
+
+Kind = TypeVar("Kind", bound=Value)
+
+
+def checked(kind: type[Kind], fields: dict[str, Any]) -> Kind:
+    """Build a value from what someone sent; what cannot be is `Invalid` and says where."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(place) for place in first["loc"])
+        raise Invalid(f"{where}: {first['msg']}.") from None
+
+
+def patched(content: Content, patch: dict[str, Any]) -> Content:
+    """RFC 7396 on content: a field that is named is replaced whole, null takes it away, the rest stays."""
+    names = {name: field.alias or name for name, field in Content.model_fields.items()}
+    news = {names.get(name, name): value for name, value in patch.items()}
+    merged = content.model_dump(mode="json") | news
+    return checked(Content, {name: value for name, value in merged.items() if value is not None or name not in KNOWN})
+
+
+KNOWN = frozenset(field.alias or name for name, field in Content.model_fields.items())
