@@ -1,6 +1,7 @@
 """Access: from what a caller shows us to who they are."""
 
 import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -94,14 +95,14 @@ class Access:
         if owner is None:
             raise Unauthenticated("This sign-in link was used already or is older than 15 minutes.")
         ends = to_micros(self.session.world.now() + SESSION_LIVES)
-        body = orjson.dumps([owner.org_id, owner.user_id, ends]).decode()
+        body = urlsafe_b64encode(orjson.dumps([owner.org_id, owner.user_id, ends])).decode()
         return f"{body}.{self.session.seal.sign(body.encode(), 'session')}"
 
     async def by_session(self, cookie: str) -> Caller:
         body, _, signature = cookie.rpartition(".")
         if not self.session.seal.verify(body.encode(), signature, "session"):
             raise Unauthenticated("You are not signed in.")
-        org, user, ends = orjson.loads(body)
+        org, user, ends = orjson.loads(urlsafe_b64decode(body))
         if from_micros(ends) <= self.session.world.now():
             raise Unauthenticated("Your session has ended.")
         return await self.by_user(Owner(org_id=org, user_id=user))
