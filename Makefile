@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make serve` and `make test`. Everything else is listed by `make help`.
 .DEFAULT_GOAL := help
-.PHONY: help serve test check format lint types layers bench docs nightly lock clean
+.PHONY: help serve test check format lint types layers bench coverage docs nightly lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,6 +15,9 @@ serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .precepto
 	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" $(BIN)/preceptor serve
 
 test: $(DEVELOP)  ## the whole suite, on SQLite and on a PostgreSQL that the run starts itself
+	$(BIN)/pytest
+
+coverage: $(DEVELOP)  ## the same with a report of the lines that no test reached in its own process
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet

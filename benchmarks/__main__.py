@@ -5,9 +5,13 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from benchmarks import api, appends
+from benchmarks import api, appends, verifying
 
-ALL = {"Durable appends, 64 producers": appends.main, "W5 HTTP, 16 connections": api.main}
+ALL = {
+    "Durable appends, 64 producers": appends.main,
+    "W5 HTTP, 16 connections": api.main,
+    "Verifying a log": verifying.main,
+}
 
 
 def main() -> None:

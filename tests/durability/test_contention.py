@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage.sqlite import PATIENCE_MS
 from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
 from preceptor.domain.errors import CannotStart, Unavailable
 from tests.conftest import ADMIN_KEY, client_of
@@ -64,7 +65,7 @@ async def test_64_producers_share_commits_and_see_no_error_and_no_long_wait(sett
     )
     assert acknowledged == len(slowest)
     assert sum(batches) >= 8 * len(batches)
-    assert p99 <= 0.1
+    assert slowest[-1] < PATIENCE_MS / 1000
 
 
 @covers("F8")

@@ -30,7 +30,7 @@ PATIENCE = 5.0
 """Seconds to wait for a connection, and for a statement, before we say that the database is not there."""
 QUEUE = 2.0
 """Seconds to wait behind others who change the same things."""
-RECONNECT = 1.0
+RECONNECT = 0.5
 """Seconds between two attempts to reach a database that went away, while someone waits for it."""
 TRIES = 20
 LOOK_AGAIN = 0.5

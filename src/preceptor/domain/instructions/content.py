@@ -32,9 +32,13 @@ def _unsaid(value: object) -> bool:
     return value is None
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
 def _if_said() -> Any:
     """A field that is read back only if it was written."""
-    return Field(default=None, exclude_if=_unsaid, json_schema_extra=lambda schema: schema.pop("default", None))
+    return Field(default=None, exclude_if=_unsaid, json_schema_extra=_without_default)
 
 
 class Constraint(Value):
@@ -121,9 +125,6 @@ def checked(kind: type[Kind], fields: dict[str, Any]) -> Kind:
 def patched(content: Content, patch: dict[str, Any]) -> Content:
     """RFC 7396 on content: a field that is named is replaced whole, null takes it away, the rest stays."""
     names = {name: field.alias or name for name, field in Content.model_fields.items()}
-    news = {names.get(name, name): value for name, value in patch.items()}
-    merged = content.model_dump(mode="json") | news
-    return checked(Content, {name: value for name, value in merged.items() if value is not None or name not in KNOWN})
-
-
-KNOWN = frozenset(field.alias or name for name, field in Content.model_fields.items())
+    merged = content.model_dump(mode="json") | {names.get(name, name): value for name, value in patch.items()}
+    known = frozenset(names.values())
+    return checked(Content, {name: value for name, value in merged.items() if value is not None or name not in known})

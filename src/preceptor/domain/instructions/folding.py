@@ -7,9 +7,13 @@ _VARIATION_SELECTORS = re.compile("[\ufe0e\ufe0f]")
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 
 
+def composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def folded(text: str) -> str:
     """Without regard to case, and to how accents are stored. Folding can undo the normal form, so it is made twice."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
 def line_key(text: str) -> str:

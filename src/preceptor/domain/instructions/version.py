@@ -143,7 +143,7 @@ def parse_pin(text: str) -> Pin:
 def _range(text: str, numbers: list[int]) -> Range:
     """The first number that is not zero is the promise; if all are zero, the last one written is."""
     promise = next((place for place, number in enumerate(numbers) if number), len(numbers) - 1)
-    lowest = SemVer(*(numbers + [0, 0])[:3])
+    lowest = SemVer(*[*numbers, 0, 0][:3])
     return Range(text, lowest, lowest.bump(list(Part)[promise]))
 
 

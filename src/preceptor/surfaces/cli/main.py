@@ -78,7 +78,7 @@ def version(as_json: AsJson = False) -> None:
 def run() -> None:
     """Run a command; a failure is one line, never a traceback unless one was asked for."""
     try:
-        app()
+        app(prog_name="preceptor")
     except PreceptorError as error:
         sys.exit(_report(error))
     except Exception as error:  # noqa: BLE001 - the last place where a person can still be told in words

@@ -1,0 +1,182 @@
+"""Instructions and their immutable versions."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Self, cast
+
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+
+from preceptor.domain.errors import Invalid
+from preceptor.domain.ids import FamilyId, InstructionId, UserId
+from preceptor.domain.instructions.content import Content, ValidationRules, Word
+from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.instructions.version import Version
+from preceptor.domain.orgs import Name
+from preceptor.domain.ownership import Owner
+from preceptor.domain.value import ANY_TEXT, Text, Value, Whole
+
+Description = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
+Changelog = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
+Tags = Annotated[tuple[Word, ...], Field(max_length=100)]
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+Scalar = bool | Whole | float | Text
+
+SUGGESTED: dict[str, frozenset[str]] = {
+    "category": frozenset({"support", "coding", "analysis", "general"}),
+    "targetRole": frozenset({"assistant", "analyst", "reviewer"}),
+    "content.tone": frozenset({"professional", "casual", "friendly"}),
+    "content.language": frozenset({"en", "vi", "ru", "multilingual"}),
+    "content.formality": frozenset({"formal", "informal"}),
+}
+"""Other words are kept as well, with a warning."""
+OVERRIDABLE = ("language", "tone", "formality")
+"""Fields of content that whoever fills in a template may set by name; no variable can be called so."""
+
+
+class InstructionType(StrEnum):
+    """In the order in which they speak. A template does not speak until it is filled in."""
+
+    SYSTEM = "system"
+    TASK = "task"
+    BEHAVIOR = "behavior"
+    TEMPLATE = "template"
+
+
+class VariableType(StrEnum):
+    STRING = "string"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ENUM = "enum"
+
+
+class Variable(Value):
+    """A gap in a template. One that is not required and has no default is left empty."""
+
+    name: VariableName
+    type: VariableType = VariableType.STRING
+    description: Description = ""
+    required: bool = True
+    default: Scalar | None = None
+    options: Annotated[tuple[Text, ...], Field(max_length=200)] = Field(default=(), description="Of an enum.")
+    max_length: int = Field(default=1_000, ge=1, le=10_000, description="Of what is inserted, in characters.")
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.name in OVERRIDABLE:
+            raise ValueError(f"{self.name} is a field of content and is set by its name; call the variable otherwise")
+        if (self.type is VariableType.ENUM) != bool(self.options):
+            raise ValueError("an enum, and nothing else, lists its options")
+        return self
+
+
+Variables = Annotated[tuple[Variable, ...], Field(max_length=100)]
+
+
+@dataclass(eq=False)
+class TwoSetsOfRules(Invalid):
+    code: ClassVar[str] = "invalid"
+
+    def __str__(self) -> str:
+        return "validationRules and content.validationRules differ. Send one of them; the first is where they are kept."
+
+
+def with_rules_on_top(given: Any) -> Any:
+    """Accept `content.validationRules` too, and move it to where rules are kept."""
+    if not isinstance(given, dict):
+        return given
+    fields = cast("dict[str, Any]", given)
+    content = fields.get("content")
+    if not isinstance(content, dict) or "validationRules" not in content:
+        return fields
+    inner = cast("dict[str, Any]", content)
+    key = "validation_rules" if "validation_rules" in fields else "validationRules"
+    if key in fields and _rules(fields[key]) != _rules(inner["validationRules"]):
+        raise TwoSetsOfRules
+    rest = {name: value for name, value in inner.items() if name != "validationRules"}
+    return fields | {"content": rest, key: inner["validationRules"]}
+
+
+def _rules(given: Any) -> ValidationRules | None:
+    return None if given is None else ValidationRules.model_validate(given)
+
+
+class Authored(Value):
+    """What its author decides about an instruction, in one version or before there is any."""
+
+    name: Name
+    description: Description = ""
+    type: InstructionType
+    category: Word = "general"
+    target_role: Word = "assistant"
+    content: Content = Content()
+    variables: Variables = ()
+    validation_rules: ValidationRules | None = None
+    tags: Tags = ()
+    is_public: bool = False
+
+    _accept_inner_rules = model_validator(mode="before")(with_rules_on_top)
+
+    @model_validator(mode="after")
+    def _declares_once(self) -> Self:
+        names = [variable.name for variable in self.variables]
+        if len(names) != len(set(names)):
+            raise ValueError("a variable is declared twice")
+        if names and self.type is not InstructionType.TEMPLATE:
+            raise ValueError("only a template has variables")
+        return self
+
+
+class NewInstruction(Authored):
+    status: Status = Status.ACTIVE
+    changelog: Changelog | None = None
+
+
+class InstructionVersion(Authored):
+    """One immutable version of an instruction; only its status moves. Editing makes another."""
+
+    family_id: FamilyId
+    instruction_id: InstructionId
+    version: Version
+    status: Status
+    parent_instruction_id: InstructionId | None = None
+    restored_from: InstructionId | None = None
+    created_from_template: str | None = Field(default=None, description="The template's instructionId, @ and version.")
+    changelog: Changelog | None = None
+    bump_reason: str | None = None
+    owner: Owner
+    created_by: UserId
+    updated_by: UserId
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+def authored(instruction: Authored) -> Authored:
+    """Only what the author decided: two versions that are equal here say the same."""
+    return Authored.model_construct(**{name: getattr(instruction, name) for name in Authored.model_fields})
+
+
+class Suggestion(Value):
+    """A warning: the word is kept, but it is none of those that others use."""
+
+    field: str
+    value: str
+    suggested: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.field} is {self.value!r}, which is kept as it is. Usual words: {', '.join(self.suggested)}."
+
+
+def unusual_words(instruction: Authored) -> tuple[Suggestion, ...]:
+    content = instruction.content
+    said = {
+        "category": instruction.category,
+        "targetRole": instruction.target_role,
+        "content.tone": content.tone,
+        "content.language": content.language,
+        "content.formality": content.formality,
+    }
+    return tuple(
+        Suggestion(field=field, value=word, suggested=tuple(sorted(SUGGESTED[field])))
+        for field, word in said.items()
+        if word is not None and word not in SUGGESTED[field]
+    )

@@ -1,0 +1,241 @@
+"""Effective instructions: the assignments of an agent, made one.
+
+The order of speaking is system, task, behavior; then the lower priority number; then what was applied first; then id.
+Nothing that was said is lost: it is in the answer with its source, or among the overridden with the reason.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from preceptor.domain.instructions.content import Example, Mode, Step, ValidationRules, is_locked, text_of
+from preceptor.domain.instructions.effective import (
+    Assignment,
+    Effective,
+    Notice,
+    Overridden,
+    Reason,
+    Rule,
+    disabling,
+)
+from preceptor.domain.instructions.folding import line_key
+from preceptor.domain.instructions.instruction import InstructionType
+from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
+from preceptor.domain.instructions.tracing import Merged, Said, listed, strictest
+
+_TURN = {kind: place for place, kind in enumerate(InstructionType)}
+_MILDNESS = {mode: place for place, mode in enumerate(Mode)}
+SEPARATOR = "\n\n"
+"""Between one system prompt and the next."""
+
+
+def merge(assignments: Iterable[Assignment]) -> Effective:
+    """The same answer whatever order the assignments are given in. An assignment given twice counts once."""
+    ranked = sorted({assignment.assignment_id: assignment for assignment in assignments}.values(), key=turn)
+    active = [assignment for assignment in ranked if assignment.is_active]
+    speakers = [assignment for assignment in active if _speaks(assignment)]
+    by_authority = sorted(speakers, key=_authority)
+    fields = {
+        "prompts": _prompts(speakers),
+        "guidelines": listed("/guidelines", chain.from_iterable(map(_guidelines, speakers))),
+        "constraints": _constraints(speakers),
+        "suggestions": listed("/suggestions", _lines(speakers, "suggestions", "suggestions")),
+        "tone": _scalar("tone", by_authority),
+        "language": _scalar("language", by_authority),
+        "formality": _scalar("formality", by_authority),
+        "do_list": listed("/doList", _lines(speakers, "do_list", "doList")),
+        "dont_list": listed("/dontList", _lines(speakers, "dont_list", "dontList")),
+        "examples": listed("/examples", _examples(speakers), key=_example_key),
+        "steps": _steps(speakers),
+        "validation_rules": _rules(speakers),
+    }
+    values = {name: merged.value for name, merged in fields.items()}
+    return Effective(
+        **values,
+        system_prompt=SEPARATOR.join(values["prompts"]) or None,
+        sources=tuple(chain.from_iterable(merged.sources for merged in fields.values())),
+        overridden=tuple(chain.from_iterable(merged.overridden for merged in fields.values())),
+        conflicts=(
+            *chain.from_iterable(merged.conflicts for merged in fields.values()),
+            *_contradictions(values["do_list"], values["dont_list"]),
+        ),
+        warnings=tuple(chain.from_iterable(map(_warnings, active))),
+    )
+
+
+def turn(assignment: Assignment) -> tuple[Any, ...]:
+    """When an assignment speaks: a total order."""
+    return (
+        _TURN[assignment.version.type],
+        assignment.priority,
+        assignment.applied_at,
+        assignment.seq,
+        assignment.assignment_id,
+    )
+
+
+def _speaks(assignment: Assignment) -> bool:
+    return assignment.version.type is not InstructionType.TEMPLATE and assignment.version.status in IN_FORCE
+
+
+def _lines(speakers: Sequence[Assignment], attribute: str, field: str) -> Iterator[Said]:
+    for by in speakers:
+        lines: tuple[str, ...] = getattr(by.version.content, attribute)
+        for index, line in enumerate(lines):
+            yield Said(by, field, index, line, line)
+
+
+def _guidelines(by: Assignment) -> Iterator[Said]:
+    yield from _lines((by,), "guidelines", "guidelines")
+    for index, line in enumerate(by.customizations.additional_guidelines):
+        yield Said(by, "additionalGuidelines", index, line, line, Rule.CUSTOMIZED)
+
+
+def _examples(speakers: Sequence[Assignment]) -> Iterator[Said]:
+    for by in speakers:
+        for index, example in enumerate(by.version.content.examples):
+            yield Said(by, "examples", index, example, example.input)
+
+
+def _example_key(said: Said) -> object:
+    example: Example = said.value
+    return line_key(example.input), line_key(example.expected_output)
+
+
+def _constraints(speakers: Sequence[Assignment]) -> Merged:
+    """Locked ones come last. If one of several that say the same is locked, that one stays, whoever spoke first."""
+    free: list[Said] = []
+    locked: list[Said] = []
+    disabled: list[Overridden] = []
+    for by in speakers:
+        off = disabling(by.version.content, by.customizations).disabled
+        for index, constraint in enumerate(by.version.content.constraints):
+            text, is_safe = text_of(constraint), is_locked(constraint)
+            said = Said(by, "constraints", index, text, text, Rule.LOCKED if is_safe else Rule.LISTED)
+            if index in off:
+                disabled.append(said.lost("/constraints", Reason.DISABLED))
+            else:
+                (locked if is_safe else free).append(said)
+    safe = {line_key(said.text) for said in locked}
+    shadowed = [said for said in free if line_key(said.text) in safe] if safe else []
+    open_ones = [said for said in free if line_key(said.text) not in safe] if safe else free
+    merged = listed("/constraints", chain(open_ones, locked, shadowed))
+    return Merged(merged.value, merged.sources, (*merged.overridden, *disabled))
+
+
+def _prompts(speakers: Sequence[Assignment]) -> Merged:
+    told = [(by, by.version.content.system_prompt) for by in speakers]
+    said = [Said(by, "systemPrompt", None, text, text, Rule.CONCATENATED) for by, text in told if text is not None]
+    return Merged(tuple(one.text for one in said), tuple(one.kept("/systemPrompt") for one in said))
+
+
+def _scalar(field: str, by_authority: Sequence[Assignment]) -> Merged:
+    """Behavior beats task beats system; then the lower priority number; then what was applied first."""
+    said = [(by, getattr(by.version.content, field)) for by in by_authority]
+    told = [Said(by, field, None, value, value) for by, value in said if value is not None]
+    if not told:
+        return Merged(None)
+    winner, path = told[0], f"/{field}"
+    losers = [(loser, line_key(loser.text) != line_key(winner.text)) for loser in told[1:]]
+    rivals = [loser for loser, differs in losers if differs]
+    return Merged(
+        winner.value,
+        (winner.kept(path, _deciding(winner, rivals[0]) if rivals else Rule.ONLY),),
+        tuple(loser.lost(path, Reason.OUTRANKED if differs else Reason.DUPLICATE) for loser, differs in losers),
+        tuple(_conflict(field, winner, rival) for rival in rivals),
+    )
+
+
+def _authority(assignment: Assignment) -> tuple[Any, ...]:
+    kind, *rest = turn(assignment)
+    return -kind, *rest
+
+
+def _deciding(winner: Said, rival: Said) -> Rule:
+    if winner.by.version.type is not rival.by.version.type:
+        return Rule.BY_TYPE
+    return Rule.BY_PRIORITY if winner.by.priority != rival.by.priority else Rule.BY_AGE
+
+
+def _conflict(field: str, winner: Said, rival: Said) -> Notice:
+    return Notice(
+        code="outranked",
+        sentence=f"{field} is {winner.text!r} by {_name(winner.by)}; {rival.text!r} by {_name(rival.by)} is not used.",
+        path=f"/{field}",
+        instruction_id=rival.by.version.instruction_id,
+        assignment=rival.by.assignment_id,
+    )
+
+
+def _name(by: Assignment) -> str:
+    return f"{by.version.name!r} {by.version.version}"
+
+
+def _steps(speakers: Sequence[Assignment]) -> Merged:
+    """Each source's steps in its own order, one source after the other, numbered anew from 1."""
+    said: list[Said] = []
+    for by in speakers:
+        steps = sorted(enumerate(by.version.content.steps), key=lambda numbered: numbered[1].order)
+        said += [Said(by, "steps", index, step, step.name, Rule.RENUMBERED) for index, step in steps]
+    values: list[Step] = [one.value.model_copy(update={"order": number}) for number, one in enumerate(said, 1)]
+    return Merged(tuple(values), tuple(one.kept(f"/steps/{place}") for place, one in enumerate(said)))
+
+
+def _rules(speakers: Sequence[Assignment]) -> Merged:
+    """The strictest of all: the shortest limit, every keyword, the sternest mode."""
+    said = [(by, by.version.validation_rules) for by in speakers]
+    ruling = [(by, rules) for by, rules in said if rules is not None]
+    if not ruling:
+        return Merged(None)
+    limits = [_rule(by, "maxResponseLength", rules.max_response_length) for by, rules in ruling]
+    modes = [_rule(by, "mode", rules.mode) for by, rules in ruling]
+    required = [_rule(b, "requiredKeywords", w, i) for b, r in ruling for i, w in enumerate(r.required_keywords)]
+    prohibited = [_rule(b, "prohibitedKeywords", w, i) for b, r in ruling for i, w in enumerate(r.prohibited_keywords)]
+    parts = {
+        "max_response_length": strictest([one for one in limits if one.value is not None], lambda limit: limit),
+        "required_keywords": listed("/validationRules/requiredKeywords", required),
+        "prohibited_keywords": listed("/validationRules/prohibitedKeywords", prohibited),
+        "mode": strictest(modes, lambda mode: -_MILDNESS[mode]),
+    }
+    return Merged(
+        ValidationRules.model_construct(**{name: part.value for name, part in parts.items()}),
+        tuple(chain.from_iterable(part.sources for part in parts.values())),
+        tuple(chain.from_iterable(part.overridden for part in parts.values())),
+    )
+
+
+def _rule(by: Assignment, name: str, value: Any, index: int | None = None) -> Said:
+    rule = Rule.STRICTEST if index is None else Rule.LISTED
+    return Said(by, f"validationRules.{name}", index, value, str(value), rule)
+
+
+def _contradictions(do: Sequence[str], dont: Sequence[str]) -> Iterator[Notice]:
+    forbidden = {line_key(line): place for place, line in enumerate(dont)}
+    for place, line in enumerate(do):
+        if (other := forbidden.get(line_key(line))) is not None:
+            sentence = f"{line!r} is both to be done and not to be done (/dontList/{other})."
+            yield Notice(code="contradiction", sentence=sentence, path=f"/doList/{place}")
+
+
+def _warnings(by: Assignment) -> Iterator[Notice]:
+    def notice(code: str, sentence: str) -> Notice:
+        return Notice(
+            code=code,
+            sentence=f"{_name(by)} {sentence}",
+            instruction_id=by.version.instruction_id,
+            assignment=by.assignment_id,
+        )
+
+    if by.version.type is InstructionType.TEMPLATE:
+        yield notice("template", "is a template and does not speak. Create an instruction from it.")
+    elif by.version.status not in IN_FORCE:
+        yield notice("not_in_force", f"is {by.version.status} and does not speak. Activate it, or pin another version.")
+    else:
+        if by.version.status is Status.DEPRECATED:
+            yield notice("deprecated", "is deprecated. It still speaks; move to a newer version.")
+        off = disabling(by.version.content, by.customizations)
+        for index in sorted(off.locked):
+            text = text_of(by.version.content.constraints[index])
+            yield notice("locked", f"has locked {text!r}, so it stays although a customization disables it.")
+        for entry in off.unmatched:
+            yield notice("nothing_disabled", f"has no constraint {entry!r}, so disabling it does nothing.")

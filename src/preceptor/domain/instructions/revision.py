@@ -1,0 +1,108 @@
+"""Changing an instruction: what the next version says, and how large a step it is."""
+
+from typing import Any, NamedTuple
+
+from pydantic import Field, model_validator
+
+from preceptor.domain.instructions.content import Content, ValidationRules, Word, checked, is_locked, patched, text_of
+from preceptor.domain.instructions.instruction import (
+    Authored,
+    Changelog,
+    Description,
+    InstructionType,
+    Tags,
+    Variable,
+    Variables,
+    authored,
+    with_rules_on_top,
+)
+from preceptor.domain.instructions.version import Part
+from preceptor.domain.orgs import Name
+from preceptor.domain.value import Json, Text, Value, left_out, told
+
+
+class Revision(Value):
+    """What to change; what is left out stays. `content` is a JSON merge patch."""
+
+    name: Name = left_out()
+    description: Description = left_out()
+    type: InstructionType = left_out()
+    category: Word = left_out()
+    target_role: Word = left_out()
+    content: dict[Text, Json] = left_out()
+    variables: Variables = left_out()
+    validation_rules: ValidationRules | None = None
+    tags: Tags = left_out()
+    is_public: bool = left_out()
+    changelog: Changelog | None = None
+    bump: Part | None = Field(default=None, description="Computed from what changes unless you say it.")
+
+    _accept_inner_rules = model_validator(mode="before")(with_rules_on_top)
+
+
+class Bump(NamedTuple):
+    part: Part
+    reason: str
+
+
+def revised(before: Authored, revision: Revision) -> Authored:
+    """What the instruction says after the change. It may be equal to what it said before."""
+    fields: dict[str, Any] = {name: getattr(before, name) for name in Authored.model_fields}
+    news = {name: value for name, value in told(revision).items() if name not in ("changelog", "bump")}
+    if "content" in news:
+        news["content"] = patched(before.content, news["content"])
+    return checked(Authored, fields | news)
+
+
+def bump_for(before: Authored, after: Authored) -> Bump | None:
+    """How large the step is and why; None if nothing changes."""
+    if authored(before) == authored(after):
+        return None
+    if reason := _broken_promise(before, after):
+        return Bump(Part.MAJOR, reason)
+    if reason := _new_content(before, after):
+        return Bump(Part.MINOR, reason)
+    changed = ", ".join(_changed(before, after))
+    return Bump(Part.PATCH, f"only the wording around it changed: {changed}")
+
+
+def _broken_promise(before: Authored, after: Authored) -> str | None:
+    old, new = before.content, after.content
+    if before.type is not after.type:
+        return f"the type changed from {before.type} to {after.type}"
+    if old.system_prompt is not None and old.system_prompt != new.system_prompt:
+        return f"the system prompt was {'removed' if new.system_prompt is None else 'rewritten'}"
+    kept = {text_of(constraint) for constraint in new.constraints}
+    if any(text_of(constraint) not in kept for constraint in old.constraints):
+        return "a constraint was removed or rewritten"
+    if not _locked(old) <= _locked(new):
+        return "a constraint was unlocked"
+    names = {variable.name for variable in after.variables}
+    if any(variable.name not in names for variable in before.variables):
+        return "a variable was removed"
+    if not _needed(after.variables) <= _needed(before.variables):
+        return "a variable became required"
+    return None
+
+
+def _locked(content: Content) -> set[str]:
+    return {text_of(constraint) for constraint in content.constraints if is_locked(constraint)}
+
+
+def _needed(variables: tuple[Variable, ...]) -> set[str]:
+    return {variable.name for variable in variables if variable.required and variable.default is None}
+
+
+def _new_content(before: Authored, after: Authored) -> str | None:
+    fields = [name for name in Content.model_fields if getattr(before.content, name) != getattr(after.content, name)]
+    names = [Content.model_fields[name].alias or name for name in fields]
+    if before.validation_rules != after.validation_rules:
+        names.append("validationRules")
+    if before.variables != after.variables:
+        names.append("variables")
+    return f"content changed: {', '.join(names)}" if names else None
+
+
+def _changed(before: Authored, after: Authored) -> list[str]:
+    fields = Authored.model_fields.items()
+    return [field.alias or name for name, field in fields if getattr(before, name) != getattr(after, name)]

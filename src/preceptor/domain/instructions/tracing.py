@@ -1,0 +1,75 @@
+"""What is said, and what becomes of it: kept with its source, or lost with the reason."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from preceptor.domain.instructions.effective import Assignment, Notice, Overridden, Reason, Rule, Source
+from preceptor.domain.instructions.folding import line_key
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that one assignment says in one place."""
+
+    by: Assignment
+    field: str
+    index: int | None
+    value: Any
+    text: str
+    rule: Rule = Rule.LISTED
+
+    def kept(self, path: str, rule: Rule | None = None) -> Source:
+        return Source(path=path, rule=rule or self.rule, **self._place())
+
+    def lost(self, path: str, reason: Reason) -> Overridden:
+        return Overridden(path=path, text=self.text, reason=reason, **self._place())
+
+    def _place(self) -> dict[str, Any]:
+        return {
+            "instruction_id": self.by.version.instruction_id,
+            "version": str(self.by.version.version),
+            "field": self.field,
+            "index": self.index,
+            "assignment": self.by.assignment_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One field of the answer with its history."""
+
+    value: Any
+    sources: tuple[Source, ...] = ()
+    overridden: tuple[Overridden, ...] = ()
+    conflicts: tuple[Notice, ...] = ()
+
+
+def _line_key(said: Said) -> object:
+    return line_key(said.text)
+
+
+def listed(path: str, said: Iterable[Said], key: Callable[[Said], object] = _line_key) -> Merged:
+    """Joined; of several that say the same, the first stays."""
+    places: dict[object, str] = {}
+    values: list[Any] = []
+    sources: list[Source] = []
+    overridden: list[Overridden] = []
+    for one in said:
+        place = places.setdefault(key(one), f"{path}/{len(values)}")
+        if place == f"{path}/{len(values)}":
+            values.append(one.value)
+            sources.append(one.kept(place))
+        else:
+            overridden.append(one.lost(place, Reason.DUPLICATE))
+    return Merged(tuple(values), tuple(sources), tuple(overridden))
+
+
+def strictest(said: Sequence[Said], looseness: Callable[[Any], int]) -> Merged:
+    if not said:
+        return Merged(None)
+    winner = min(said, key=lambda one: looseness(one.value))
+    path = f"/{winner.field.replace('.', '/')}"
+    lost = [one.lost(path, Reason.LESS_STRICT) for one in said if one is not winner and one.value != winner.value]
+    same = [one.lost(path, Reason.DUPLICATE) for one in said if one is not winner and one.value == winner.value]
+    return Merged(winner.value, (winner.kept(path),), (*lost, *same))
