@@ -12,7 +12,7 @@ help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .preceptor/
-	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" $(BIN)/preceptor serve
+	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" exec $(BIN)/preceptor serve
 
 test: $(DEVELOP)  ## the whole suite, on SQLite and on a PostgreSQL that the run starts itself
 	$(BIN)/pytest

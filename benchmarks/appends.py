@@ -7,23 +7,18 @@
 
 import asyncio
 import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.interleaved import compare
+from benchmarks.slow_disk import FLUSH, slower_disk
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.ids import StreamId
 from preceptor.domain.log import NewEvent
 
 PRODUCERS = 64
-FLUSH = 2000
 PAYLOAD = '{"text":"' + "An event of ordinary size. " * 12 + '"}'
 TABLE = (
     "CREATE TABLE events(org TEXT, stream TEXT, seq INTEGER, kind TEXT, at INTEGER, payload TEXT,"
@@ -133,29 +128,11 @@ class Ours(Asynchronous):
 
 def main() -> list[str]:
     lines = ["On this disk as it is:", *measured(rounds=7, count=3200)]
-    with slower_disk(FLUSH) as slow:
+    with slower_disk() as slow:
         if not slow:
             return [*lines, "No C compiler here: the slower disk was not measured."]
         told = f"On a disk whose flush takes {FLUSH / 1000:.0f} ms longer (an ordinary SSD's is 1 to 5 ms):"
         return [*lines, told, *measured(rounds=5, count=640)]
-
-
-@contextmanager
-def slower_disk(microseconds: int) -> Generator[bool]:
-    """Make every flush of the processes started meanwhile take longer; False where that cannot be done."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        yield False
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "slow_disk.so"
-        source = Path(__file__).with_name("slow_disk.c")
-        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-        os.environ |= {"LD_PRELOAD": str(library), "FLUSH_MICROSECONDS": str(microseconds)}
-        try:
-            yield True
-        finally:
-            del os.environ["LD_PRELOAD"], os.environ["FLUSH_MICROSECONDS"]
 
 
 def measured(rounds: int, count: int) -> list[str]:

@@ -27,7 +27,7 @@ CODES: dict[int, str] = {
     412: "precondition_failed",
     413: "payload_too_large",
     415: "unsupported_media_type",
-    422: "invalid idempotency_mismatch no_secret_key oidc_misconfigured seal_broken",
+    422: "invalid idempotency_mismatch no_secret_key oidc_misconfigured seal_broken undeclared_variable",
     428: "precondition_required",
     429: "rate_limited",
     500: "internal cannot_start",
