@@ -27,6 +27,7 @@ TABLES = metadata.sorted_tables
 # Each is the installation's own work, or finds out whose work it is; nothing else may look past its organisation.
 UNFENCED = {
     "idempotency.FORGET_OLD": "the sweep forgets old answers of every organisation",
+    "sign_ins.FORGET_OLD": "the sweep forgets unused links of every organisation",
     "keys.FIND": "a key is what tells us the organisation: with the installation's scope, any is found",
     "log.ANCHOR": "checkpoints mark the streams of every organisation",
     "log.GROWN": "checkpoints tell of the streams of every organisation",

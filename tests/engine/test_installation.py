@@ -1,10 +1,13 @@
 import asyncio
 
 import orjson
+import pytest
 
-from preceptor import Preceptor
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.domain.errors import Unauthenticated
 from preceptor.domain.ids import ConversationId
 from preceptor.domain.log import Event
+from preceptor.testing import SteadyWorld
 
 
 async def start(preceptor: Preceptor, count: int) -> list[ConversationId]:
@@ -45,3 +48,16 @@ async def test_checkpoints_are_made_while_every_stream_keeps_growing(preceptor: 
     assert told(made[0]) >= set(conversations)
     await preceptor.installation.checkpoint()
     assert await preceptor.installation.checkpoint() is None
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_the_sweep_forgets_sign_in_links_that_no_one_used(settings: Settings):
+    world = SteadyWorld()
+    async with open_preceptor(settings, world=world) as preceptor:
+        used, unused = await preceptor.access.new_link_token(), await preceptor.access.new_link_token()
+        await preceptor.access.open_session(used)
+        assert await preceptor.installation.sweep() == 0
+        world.move(minutes=16)
+        assert await preceptor.installation.sweep() == 1
+        with pytest.raises(Unauthenticated):
+            await preceptor.access.open_session(unused)

@@ -31,10 +31,10 @@ class Installation:
         await session.write(program)
 
     async def sweep(self) -> int:
-        """Forget answers kept for idempotency that are older than a day."""
+        """Forget answers kept for idempotency that are older than a day, and sign-in links that no one used."""
 
         async def program(work: Work) -> int:
-            return await work.idempotency.forget_old()
+            return await work.idempotency.forget_old() + await work.sign_ins.forget_old()
 
         return await self.session.write(program)
 

@@ -113,6 +113,8 @@ class SignInRepository(Protocol):
 
     async def redeem(self, token_hash: str) -> Owner | None: ...
 
+    async def forget_old(self) -> int: ...
+
 
 class Work(Protocol):
     """One transaction, opened for one owner: everything in it happens, or nothing does."""

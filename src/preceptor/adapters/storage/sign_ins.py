@@ -16,6 +16,8 @@ ADD = insert_into(sign_ins)
 FIND = Statement.of(
     select(sign_ins.c.owner, sign_ins.c.expires).where(sign_ins.c.token_hash == bindparam("token_hash"))
 )
+# A sweep of the installation, over all organisations.
+FORGET_OLD = Statement.of(delete(sign_ins).where(sign_ins.c.expires <= bindparam("now")))
 REMOVE = Statement.of(delete(sign_ins).where(sign_ins.c.token_hash == bindparam("token_hash")))
 
 
@@ -34,3 +36,6 @@ class SqlSignIns:
         if row is None or not won or row[1] <= to_micros(self.work.now):
             return None
         return Owner.model_validate_json(row[0])
+
+    async def forget_old(self) -> int:
+        return await self.work.run(FORGET_OLD, now=to_micros(self.work.now))
