@@ -121,3 +121,11 @@ async def test_a_server_that_wants_tags_refuses_a_change_without_one(strict_clie
         problem(await thing.change("new"), 428, "precondition_required")
         assert (await thing.change("new", '"1"')).status_code == 200
         assert (await thing.change("new", "*")).status_code == 200
+
+
+async def test_stale_changes_are_counted_for_those_who_watch(client: httpx2.AsyncClient):
+    counted = "preceptor_preconditions_failed_total"
+    before = (await client.get("/metrics")).text
+    await client.patch("/api/agents/assistant", json={"name": "New"}, headers={"If-Match": '"99"'})
+    after = (await client.get("/metrics")).text
+    assert (f"{counted} 0.0" in before, f"{counted} 1.0" in after) == (True, True)

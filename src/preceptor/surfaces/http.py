@@ -42,7 +42,8 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     refuse_unguarded(app.routes)
     errors.install(app)
     app.openapi = lambda: describe(app)
-    app.add_middleware(Dispatch, operations=[route for route in app.routes if isinstance(route, Operation)])
+    operations = [route for route in app.routes if isinstance(route, Operation)]
+    app.add_middleware(Dispatch, operations=operations, metrics=metrics)
     app.add_middleware(
         Front,
         allowed_hosts=frozenset(host.strip("[]").lower() for host in settings.allowed_hosts),

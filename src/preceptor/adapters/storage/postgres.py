@@ -41,7 +41,9 @@ TENANT_ROLE = "preceptor_tenant"
 OPEN = "SELECT clock_timestamp(), set_config('role', %(role)s, true), set_config('preceptor.org', %(org)s, true)"
 """One round trip that puts up the fence and reads the clock. The role `none` means: stay who you are."""
 OPEN_TO_READ: Final = OPEN + ", set_config('transaction_read_only', 'on', true)"
-BLIND: Final = OPEN + " "
+READING: Final = (OPEN_TO_READ,)
+WRITING: Final = (OPEN,)
+BLIND: Final = ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", OPEN)
 """For changes that do not depend on what was read: they wait for each other instead of racing."""
 RACES = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
 
@@ -115,7 +117,7 @@ class PostgresStore:
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
         """Run `program` on one snapshot."""
         with of_serving():
-            return await self._transact(owner, program, OPEN_TO_READ)
+            return await self._transact(owner, program, READING)
 
     async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:
         began = time.perf_counter()
@@ -126,13 +128,7 @@ class PostgresStore:
         return result
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
-        owner = Owner.model_construct(org_id=org, user_id="")
-
-        async def grown() -> bool:
-            head = await self.read(owner, lambda work: work.log.head(stream))
-            return head is not None and head.seq > after
-
-        await self.tails.wait((org, stream), grown, patience)
+        await self.tails.wait(self.read, (org, stream), after, patience)
 
     async def close(self) -> None:
         await self._pool.close(timeout=2)
@@ -142,29 +138,30 @@ class PostgresStore:
         queue = self._queues[owner.org_id]
         if not queue.locked():
             with suppress(*RACES):
-                return await self._transact(owner, program, OPEN)
+                return await self._transact(owner, program, WRITING)
         async with _in_turn(queue):
             for _ in range(TRIES):
                 with suppress(*RACES):
-                    return await self._transact(owner, program, OPEN)
-            return await self._transact(owner, program, OPEN)
+                    return await self._transact(owner, program, WRITING)
+            return await self._transact(owner, program, WRITING)
 
-    async def _transact(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
+    async def _transact(self, owner: Owner, program: Program[Result], opening: tuple[LiteralString, ...]) -> Result:
         try:
             return await self._attempt(owner, program, opening)
         except Stale:
             await self._pool.check()
             return await self._attempt(owner, program, opening)
 
-    async def _attempt(self, owner: Owner, program: Program[Result], opening: LiteralString) -> Result:
+    async def _attempt(self, owner: Owner, program: Program[Result], opening: tuple[LiteralString, ...]) -> Result:
         work: SqlWork | None = None
         try:
             async with self._pool.connection() as connection:
                 reach("postgres.begin")
                 async with connection.transaction():
-                    if opening is BLIND:
-                        await connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-                    opened = await connection.execute(opening, {"role": self._role, "org": owner.org_id})
+                    *before, last = opening
+                    for statement in before:
+                        await connection.execute(statement)
+                    opened = await connection.execute(last, {"role": self._role, "org": owner.org_id})
                     [row] = await opened.fetchall()
                     work = SqlWork(PostgresExecutor(connection), owner.org_id, row[0])
                     result = await program(work)

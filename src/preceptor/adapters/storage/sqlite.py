@@ -135,13 +135,7 @@ class SqliteStore:
         return await answer
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
-        owner = Owner.model_construct(org_id=org, user_id="")
-
-        async def grown() -> bool:
-            head = await self.read(owner, lambda work: work.log.head(stream))
-            return head is not None and head.seq > after
-
-        await self.tails.wait((org, stream), grown, patience)
+        await self.tails.wait(self.read, (org, stream), after, patience)
 
     async def close(self) -> None:
         """Finish what is queued, then let go of the file."""

@@ -5,8 +5,13 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 
 from preceptor.domain.ids import OrgId, StreamId
+from preceptor.domain.log import Head
+from preceptor.domain.ownership import Owner
+from preceptor.engine.ports import Program
 
 Place = tuple[OrgId, StreamId]
+Reader = Callable[[Owner, Program[Head | None]], Awaitable[Head | None]]
+"""A store's `read`."""
 
 
 class Tails:
@@ -21,13 +26,13 @@ class Tails:
             for bell in self._waiting.get(place, ()):
                 bell.set()
 
-    async def wait(self, place: Place, grown: Callable[[], Awaitable[bool]], patience: float) -> None:
-        """Return once `grown()` is true, or after `patience` seconds."""
+    async def wait(self, read: Reader, place: Place, after: int, patience: float) -> None:
+        """Return once the stream at `place` has grown past `after`, or after `patience` seconds."""
         bell = asyncio.Event()
         self._waiting[place].add(bell)
         try:
             async with asyncio.timeout(patience):
-                while not await grown():
+                while not await _grown(read, place, after):
                     await self._heard(bell)
         except TimeoutError:
             pass
@@ -43,3 +48,9 @@ class Tails:
         except TimeoutError:
             pass
         bell.clear()
+
+
+async def _grown(read: Reader, place: Place, after: int) -> bool:
+    org, stream = place
+    head = await read(Owner.model_construct(org_id=org, user_id=""), lambda work: work.log.head(stream))
+    return head is not None and head.seq > after

@@ -7,7 +7,9 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from preceptor.domain.errors import PreceptorError
+from preceptor.adapters.observability.metrics import Metrics
+from preceptor.domain.errors import Busy, DiskFull, PreceptorError, PreconditionFailed, Unavailable
+from preceptor.domain.log import Fenced
 from preceptor.surfaces.rest.errors import answer
 from preceptor.surfaces.rest.routing import Operation
 
@@ -39,8 +41,9 @@ class Found:
 class Dispatch:
     """Serves our operations; whatever it does not know (wrong method, unknown path) goes on to `app`."""
 
-    def __init__(self, app: App, operations: Iterable[Operation]) -> None:
+    def __init__(self, app: App, operations: Iterable[Operation], metrics: Metrics) -> None:
         self.app = app
+        self.metrics = metrics
         self.known: dict[tuple[str, int], list[Found]] = {}
         for operation in operations:
             segments = tuple(operation.path_format.split("/"))
@@ -57,8 +60,23 @@ class Dispatch:
         try:
             response = await handle(request)
         except (PreceptorError, RequestValidationError) as error:
+            self._count(error)
             response = answer(request, error)
         await response(scope, receive, send)
+
+    def _count(self, error: Exception) -> None:
+        """What an operator watches for, beside the statuses that are counted anyway."""
+        match error:
+            case Busy():
+                self.metrics.rate_limited(error.code)
+            case PreconditionFailed():
+                self.metrics.precondition_failed()
+            case Fenced():
+                self.metrics.fenced_write()
+            case Unavailable() | DiskFull():
+                self.metrics.storage_error(error.code)
+            case _:
+                pass
 
     def _find(self, scope: Scope) -> Handler | None:
         path = tuple(scope["path"].split("/"))
