@@ -49,8 +49,8 @@ nightly: $(DEVELOP)  ## the same tests with the large sample sizes
 	PRECEPTOR_NIGHTLY=1 $(BIN)/pytest
 
 lock: $(VENV)/.uv-installed  ## pin every dependency again, with hashes and without a registry's name
-	$(BIN)/uv pip compile pyproject.toml --all-extras $(LOCK_OPTIONS) -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(LOCK_OPTIONS) -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group weights $(LOCK_OPTIONS) -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group weights --group dev $(LOCK_OPTIONS) -o requirements-dev.lock
 LOCK_OPTIONS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 
 clean:  ## forget the environment (your data in .preceptor/ stays)
@@ -63,10 +63,10 @@ $(VENV)/.uv-installed: tools/uv.lock
 	@touch $@
 
 $(RUNTIME): $(VENV)/.uv-installed requirements.lock pyproject.toml
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock -r tools/build.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements.lock -r tools/build.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(DEVELOP): $(RUNTIME) requirements-dev.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@

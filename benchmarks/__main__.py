@@ -5,11 +5,14 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from benchmarks import api, appends, verifying
+from benchmarks import api, appends, effective, history, plan, verifying
 
 ALL = {
     "Durable appends, 64 producers": appends.main,
+    "W4 effective instructions": effective.main,
     "W5 HTTP, 16 connections": api.main,
+    "W6 A plan, read, routed and shown": plan.main,
+    "W3 a history cut to 8,000 tokens": history.main,
     "Verifying a log": verifying.main,
 }
 

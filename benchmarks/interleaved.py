@@ -19,7 +19,10 @@ from typing import Protocol
 
 
 class Contender(Protocol):
-    """Made in its own process with a folder to write in; `run` does `count` operations."""
+    """Made in its own process with a folder to write in; `run` does `count` operations.
+
+    What `prepare(count)` does, where a contender has it, is not measured.
+    """
 
     def run(self, count: int) -> None: ...
 
@@ -89,7 +92,10 @@ def _slice(pipe: Connection, count: int) -> Slice:
 
 def _work(maker: Maker, folder: Path, pipe: Connection) -> None:
     contender = maker(folder)
+    prepare: Callable[[int], None] | None = getattr(contender, "prepare", None)
     while (count := pipe.recv()) is not None:
+        if prepare is not None:
+            prepare(count)
         before, cpu, wall = _written(), time.process_time(), time.perf_counter()
         contender.run(count)
         pipe.send((time.perf_counter() - wall, time.process_time() - cpu, _written() - before))

@@ -5,8 +5,10 @@ import httpx2
 import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.storage import schema
 from preceptor.surfaces.http import create_app
+from preceptor.testing import ScriptedModel
 from tests.postgres import Cluster, cluster
 
 ADMIN_KEY = "the-admin-key-of-the-tests"
@@ -58,10 +60,22 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def preceptor(settings: Settings) -> AsyncGenerator[Preceptor]:
+def model() -> ScriptedModel:
+    """The model of every agent that names no other. It agrees with everything, until a test says otherwise."""
+    return ScriptedModel(lambda _: "Understood.")
+
+
+@pytest.fixture
+async def preceptor(settings: Settings, model: ScriptedModel) -> AsyncGenerator[Preceptor]:
     """Preceptor on a fresh database of every kind, acting for the admin of `default`."""
-    async with open_preceptor(settings) as opened:
+    async with open_preceptor(settings, models=only(model, settings)) as opened:
         yield opened
+
+
+def only(model: ScriptedModel, settings: Settings) -> ModelRegistry:
+    registry = ModelRegistry(settings)
+    registry.add(registry.default, model)
+    return registry
 
 
 @pytest.fixture

@@ -975,20 +975,14 @@ REQUIREMENTS: dict[str, str] = {
 WAITING_FOR: dict[Area, tuple[str, ...]] = {
     "instructions": (
         # The instruction
-        "R79 R80 R81 R82 R83 R84 R85 R86 R87 R88",
-        "R89 R90 R91 R93 R94 R95",
         # Agents and assignments
-        "R96 R97 R98",
         # Endpoints
-        "R99 R100 R101 R102 R103 R104 R105 R106 R107 R108",
-        "R109 R110 R111 R112 R113 R116",
+        "R106",
         # Effective instructions
-        "R118 R119 R120",
         # Storage and delivery
-        "R124 R125 R126 R127 R128 R129",
+        "R127 R128 R129",
         # Faults, load, input and attacks
-        "F16 L5 B3 S4 S5 S6 S10 S14 S15 S28",
-        "S30",
+        "L5 B3 S14 S15",
     ),
     "engine": (
         # Directives on messages
@@ -999,7 +993,7 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "R23 R24 R25 R26 R27 R28 R29 R32 R33 R34",
         "R35 R36 R37 R38 R40 R41 R42 R43 R44 R45",
         # What joining the parts forces
-        "R187 R188 R193 R195 R196 R198",
+        "R187 R188 R193 R198",
         # Faults, load and attacks
         "F1 F2 F3 F4 F13 F15 F17 F18 F19 F20",
         "F21 L1 L2 L3 L4 L6 L7 S16 S17 S18",
@@ -1010,37 +1004,28 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Capabilities of a model
         "R197",
         # Faults and attacks
-        "F9 F10 S7 S19 S20 S21",
+        "F9 F10 S7 S20 S21",
     ),
     "history": (
-        # Parameters and strategies
-        "R46 R47 R48 R49 R50 R51 R52 R53 R54 R55",
-        "R56 R57 R58 R59 R60 R61 R62 R63",
-        # Errors, runtime, converters and validation
-        "R64 R65 R66 R67 R68 R69 R70 R71 R72 R73",
-        "R74 R75 R76 R77 R78",
+        # Parameters and runtime
+        "R50 R55 R68 R69",
         # What joining the parts forces
-        "R190 R191 R192",
+        "R191",
         # Faults, input and attacks
         "F23 B2 S31",
     ),
     "reasoning": (
         # The pipeline and its readers
-        "R130 R131 R132 R133 R134 R135 R136 R137 R138 R139",
-        "R140 R141 R142 R143",
-        # The plan and its templates
-        "R144 R145 R146 R147 R148 R149 R150 R151 R152 R153",
-        "R154 R155 R156 R157 R158 R159 R160 R161 R162 R163",
-        "R164 R165",
-        # The guardian and the tables
-        "R166 R167 R168 R169 R170 R171 R172 R173 R174 R175",
-        "R176 R177 R178 R179",
+        "R130 R132 R133 R134 R135 R136 R137 R138 R139",
+        "R140 R143",
+        # The guardian
+        "R169 R170 R171 R172 R173 R174",
         # In practice
-        "R180 R182 R183 R184 R185 R186 R186a",
+        "R180 R182 R184 R186 R186a",
         # Planning and delegation
         "R189",
         # Faults, input and attacks
-        "F11 F12 B4 B5 S8 S9 S11 S12 S13",
+        "F11 F12 B5 S8 S11 S12",
     ),
     "experiments": (
         # Experiments

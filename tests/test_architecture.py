@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE, MAX_FUNCTION = 320, 45
-HEAVY = ("alembic", "fastapi", "psycopg", "pydantic", "sqlalchemy", "uvicorn")
+HEAVY = ("aiohttp", "alembic", "fastapi", "psycopg", "pydantic", "splintr", "sqlalchemy", "uvicorn")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -29,5 +29,13 @@ def test_importing_preceptor_loads_nothing_heavy():
 def test_the_public_names_are_these():
     import preceptor
 
-    assert preceptor.__all__ == ["Preceptor", "Settings", "__version__", "open_preceptor"]
+    assert preceptor.__all__ == [
+        "Preceptor",
+        "Settings",
+        "ToolError",
+        "ToolRun",
+        "__version__",
+        "open_preceptor",
+        "tool",
+    ]
     assert all(getattr(preceptor, name) is not None for name in preceptor.__all__)

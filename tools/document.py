@@ -3,6 +3,9 @@
 import sys
 from pathlib import Path
 
+from preceptor.domain.reasoning.routing import BINDING, ROUTING, patience
+from preceptor.domain.reasoning.verdict import GATE
+from preceptor.domain.reasoning.visibility import OUTPUTS
 from preceptor.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parent.parent
@@ -14,7 +17,21 @@ that order. In TOML the names are in small letters without the prefix.
 | variable | default | meaning |
 |---|---|---|
 """
-DEFAULTS = {"data_dir": "platform data folder", "allowed_hosts": "loopback names"}
+DEFAULTS = {
+    "data_dir": "platform data folder",
+    "allowed_hosts": "loopback names",
+    "model": "chosen",
+    "egress_allow": "none",
+    "tools": "none",
+    "guard_mosec_path": "none",
+}
+TABLES_HEAD = """# Decision tables
+
+What becomes of a turn is decided by these tables, never by a model alone. Each decision is stored with the table, its
+version and the row that fired. They are checked when they are loaded: every case has a row, and every row a case.
+DT-002 and DT-005 are shown with the default thresholds; an agent may have its own.
+"""
+TABLES = (GATE, ROUTING, BINDING, OUTPUTS, patience())
 
 
 def settings_page() -> str:
@@ -29,7 +46,14 @@ def _shown(default: object) -> str:
     return "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
 
 
-PAGES = {ROOT / "docs" / "reference" / "settings.md": settings_page}
+def tables_page() -> str:
+    return "\n\n".join([TABLES_HEAD.rstrip(), *(f"{table}\n\nVersion `{table.version}`." for table in TABLES)]) + "\n"
+
+
+PAGES = {
+    ROOT / "docs" / "reference" / "settings.md": settings_page,
+    ROOT / "docs" / "reference" / "decision-tables.md": tables_page,
+}
 
 if __name__ == "__main__":
     for path, page in PAGES.items():

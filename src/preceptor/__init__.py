@@ -7,13 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from preceptor.adapters.tools.function import ToolError, ToolRun, tool
     from preceptor.app import Preceptor, open_preceptor
     from preceptor.settings import Settings
 
 __version__ = "0.1.0"
-__all__ = ["Preceptor", "Settings", "__version__", "open_preceptor"]
+__all__ = ["Preceptor", "Settings", "ToolError", "ToolRun", "__version__", "open_preceptor", "tool"]
 
-_HOME = {"Preceptor": "preceptor.app", "open_preceptor": "preceptor.app", "Settings": "preceptor.settings"}
+_HOME = {
+    "Preceptor": "preceptor.app",
+    "open_preceptor": "preceptor.app",
+    "Settings": "preceptor.settings",
+    "tool": "preceptor.adapters.tools.function",
+    "ToolError": "preceptor.adapters.tools.function",
+    "ToolRun": "preceptor.adapters.tools.function",
+}
 
 
 def __getattr__(name: str) -> Any:

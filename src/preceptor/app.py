@@ -3,21 +3,56 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
+from preceptor.adapters.documents import InThread
+from preceptor.adapters.guardians.choosing import guardian_of
+from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.adapters.running import InProcess
 from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
+from preceptor.adapters.tokens import counter
+from preceptor.adapters.tools.toolbox import open_toolbox
 from preceptor.adapters.world import RealWorld
+from preceptor.domain.delegation import Limits
+from preceptor.domain.models import Vocabulary
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.engine.access import Access
 from preceptor.engine.agents import Agents
+from preceptor.engine.assignments import Assignments
+from preceptor.engine.attachments import Attachments
+from preceptor.engine.bundles import Bundles
+from preceptor.engine.clients import Clients
+from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
+from preceptor.engine.effective import Guidance
+from preceptor.engine.erasing import Erasing
+from preceptor.engine.impact import Impacts
 from preceptor.engine.installation import Installation
+from preceptor.engine.instructions import Instructions
 from preceptor.engine.keys import Keys
+from preceptor.engine.labels import Labels
+from preceptor.engine.messages import Messages
 from preceptor.engine.orgs import Orgs
-from preceptor.engine.ports import World
+from preceptor.engine.ports import Guardian, Models, World
+from preceptor.engine.run import LEASE, Means
+from preceptor.engine.reasoning import Reasoning
 from preceptor.engine.session import Once, Session
+from preceptor.engine.templates import Templates
+from preceptor.engine.trials import Trials
+from preceptor.engine.turns import Turns
 from preceptor.engine.users import Users
+from preceptor.engine.views import Views
+from preceptor.engine.watch import watching
 from preceptor.settings import Settings
+from preceptor.wire import anthropic_request, openai_chat
+
+FORMATS: dict[str, Format] = {
+    openai_chat.FORMAT: partial(openai_chat.render, prefill=True),
+    anthropic_request.FORMAT: partial(anthropic_request.render, prefill=True),
+}
+"""Every format in which a request was ever sent: what was sent can be made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +83,72 @@ class Preceptor:
         return Agents(self.session)
 
     @property
+    def assignments(self) -> Assignments:
+        return Assignments(self.session)
+
+    @property
+    def guidance(self) -> Guidance:
+        return Guidance(self.session)
+
+    @property
+    def impacts(self) -> Impacts:
+        return Impacts(self.session, counter(Vocabulary.O200K, estimated=True))
+
+    @property
+    def instructions(self) -> Instructions:
+        return Instructions(self.session)
+
+    @property
+    def bundles(self) -> Bundles:
+        return Bundles(self.session)
+
+    @property
+    def labels(self) -> Labels:
+        return Labels(self.session)
+
+    @property
+    def templates(self) -> Templates:
+        return Templates(self.session)
+
+    @property
+    def trials(self) -> Trials:
+        return Trials(self.session)
+
+    @property
     def conversations(self) -> Conversations:
         return Conversations(self.session)
+
+    @property
+    def clients(self) -> Clients:
+        return Clients(self.session)
+
+    @property
+    def messages(self) -> Messages:
+        return Messages(self.session)
+
+    @property
+    def contexts(self) -> Contexts:
+        return Contexts(self.session, FORMATS)
+
+    @property
+    def views(self) -> Views:
+        return Views(self.session, self.settings.summary_model)
+
+    @property
+    def erasing(self) -> Erasing:
+        return Erasing(self.session)
+
+    @property
+    def attachments(self) -> Attachments:
+        return Attachments(self.session, InThread(), self.settings.max_attachment_bytes)
+
+    @property
+    def turns(self) -> Turns:
+        return Turns(self.session)
+
+    @property
+    def reasoning(self) -> Reasoning:
+        return Reasoning(self.session)
 
     @property
     def access(self) -> Access:
@@ -57,27 +156,79 @@ class Preceptor:
 
     @property
     def installation(self) -> Installation:
-        return Installation(self.session.acting_as(SYSTEM))
+        days = self.settings.retention_days
+        return Installation(self.session.acting_as(SYSTEM), None if days is None else timedelta(days=days))
 
 
 @asynccontextmanager
-async def open_preceptor(
+async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     settings: Settings | None = None,
     *,
     world: World | None = None,
     committed: Callable[[int, float], None] | None = None,
     adopt_key: bool = False,
+    models: Models | None = None,
+    guardian: Guardian | None = None,
+    take_up: bool = True,
+    lease: timedelta = LEASE,
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 
     `committed` hears of every commit: how many transactions it held and how many seconds it took. With `adopt_key`
     the admin key of the settings takes the place of the one the installation has; without, only where it has none.
+    `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another process left
+    behind are left alone: for a command that is soon over. Another process takes a turn up when this one has said
+    nothing for as long as the `lease`.
     """
     settings = settings or Settings.load()
     world = world or RealWorld()
     secrets = settings.secrets()
-    async with open_store(locate(settings.database), world, committed) as opened:
-        session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin())
+    async with (
+        open_store(locate(settings.database), world, committed) as opened,
+        _means(settings, world, models, guardian, lease) as means,
+    ):
+        session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
+        if take_up:
+            means.runner.spawn("watch", watching(preceptor.turns, alone=opened.store.alone))
         yield preceptor
+
+
+@asynccontextmanager
+async def _means(
+    settings: Settings, world: World, models: Models | None, guardian: Guardian | None, lease: timedelta
+) -> AsyncGenerator[Means]:
+    """What turns are taken with; on the way out, those that still run are left to be taken up again."""
+    registry = ModelRegistry(settings)
+    runner = InProcess()
+    limits = Limits(
+        iterations=settings.max_iterations,
+        depth=settings.max_delegation_depth,
+        seconds=settings.turn_budget_seconds,
+        tokens=settings.turn_budget_tokens,
+        cost=settings.turn_budget_cost,
+    )
+    tools = open_toolbox(settings.tools, world.now)
+    guardian = guardian or guardian_of(settings)
+    try:
+        await registry.prepare()
+        yield Means(
+            models=models or registry,
+            tools=tools,
+            runner=runner,
+            worker=world.new_id(),
+            limits=limits,
+            guardian=guardian,
+            guard=settings.guard,
+            sgr=settings.sgr,
+            plan_model=settings.plan_model,
+            product_name=settings.product_name,
+            language=settings.language,
+            lease=lease,
+        )
+    finally:
+        await runner.close()
+        await registry.close()
+        if guardian is not None:
+            await guardian.close()

@@ -20,8 +20,11 @@ from pydantic_settings import (
 )
 
 from preceptor.domain.errors import CannotStart
+from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
+from preceptor.domain.reasoning.verdict import Mode, OnError
 
 PREFIX = "PRECEPTOR_"
+LISTS = ("allowed_hosts", "egress_allow", "tools")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
@@ -30,6 +33,10 @@ def _whole(folder: Path) -> Path:
         return folder.expanduser().absolute()
     except RuntimeError as error:
         raise ValueError(str(error)) from None
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
 class Auth(StrEnum):
@@ -76,11 +83,81 @@ class Settings(BaseSettings):
     )
     oidc_issuer: str | None = Field(default=None, description="Issuer of bearer tokens, with auth=oidc.")
     oidc_audience: str | None = Field(default=None, description="Audience that tokens must name, with auth=oidc.")
+    model: str | None = Field(
+        default=None,
+        description="local, openai:NAME, anthropic:NAME, openai-compatible:NAME or scripted:FILE; agents may name "
+        "their own. Default: the first model of PRECEPTOR_MODEL_URL, else one of OpenAI or of Anthropic if their key "
+        "is set, else local.",
+    )
+    model_url: str | None = Field(
+        default=None,
+        description="Where an OpenAI-compatible server's API begins, such as http://127.0.0.1:8080/v1.",
+    )
+    model_api_key: SecretStr | None = Field(default=None, description="Key for the server of PRECEPTOR_MODEL_URL.")
+    model_capabilities: Annotated[Path, AfterValidator(_whole)] | None = Field(
+        default=None,
+        description="TOML or JSON file that corrects what is known of models, by their names: context_window, tools, "
+        "plans, input_price and so on.",
+    )
+    summary_model: str | None = Field(default=None, description="Model for summaries. Default: the agent's.")
+    plan_model: str | None = Field(default=None, description="Model for plans. Default: the agent's.")
+    egress_allow: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts that outgoing calls may reach besides the configured ones, separated by commas: host, "
+        "host:port or https://host.",
+    )
+    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Python tools to register, as module:attribute, separated by commas."
+    )
+    guard_enabled: bool = Field(default=True, description="Let a guardian judge what users write.")
+    guard_mode: Mode = Field(default=Mode.ENFORCE, description="enforce (block what is Unsafe) or report.")
+    guard_provider_type: GuardProvider = Field(
+        default=GuardProvider.RULES,
+        description="rules (ours: keyword rules, not a model), vllm (Qwen3Guard behind an OpenAI-compatible server), "
+        "mosec, or off.",
+    )
+    guard_mosec_url: str | None = Field(
+        default=None, description="Address of a MOSEC guard, whole or without port and path."
+    )
+    guard_mosec_port: int | None = Field(default=None, ge=1, le=65535, description="Its port, if the address has none.")
+    guard_mosec_path: str = Field(default="", description="Its path, if the address has none.")
+    guard_vllm_url: str | None = Field(default=None, description="Address of a vLLM server, such as http://guard:8000.")
+    guard_vllm_model: str | None = Field(default=None, description="Its model, such as Qwen/Qwen3Guard-Gen-4B.")
+    guard_timeout: float = Field(default=5, gt=0, le=60, description="Seconds for one try; all tries have 8 together.")
+    guard_max_retries: int = Field(default=1, ge=0, le=10, description="Further tries after a transport error or 5xx.")
+    guard_on_error: OnError = Field(
+        default=OnError.BLOCK, description="In enforce, without a verdict: block (the turn fails, 503) or continue."
+    )
+    guard_answers: bool = Field(default=False, description="Judge answers too, before anyone sees them.")
+    guard_tool_results: bool = Field(default=False, description="Judge what tools return.")
+    guard_delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
+    guard_history_turns: int = Field(default=0, ge=0, le=20, description="Earlier turns judged with a message.")
+    sgr_enabled: Switch = Field(
+        default=Switch.AUTO, description="Plan before answering: auto (models that can), true or false."
+    )
+    sgr_injection: Injection = Field(
+        default=Injection.CLEAN,
+        description="How a model is shown its plan: clean, formatted_tool_result or raw_tool_result.",
+    )
+    max_iterations: int = Field(default=50, ge=1, le=1000, description="Most model calls in one turn.")
+    max_delegation_depth: int = Field(default=3, ge=0, le=10, description="How deep specialists may delegate.")
+    turn_budget_tokens: int | None = Field(default=None, ge=1, description="Most tokens that one turn may use.")
+    turn_budget_seconds: float = Field(default=600, gt=0, description="Longest that one turn may take, in seconds.")
+    turn_budget_cost: float | None = Field(
+        default=None, gt=0, description="Most that one turn may cost, in the currency of the models' prices."
+    )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=LOOPBACK, description="Host headers we answer to, separated by commas; * for any."
     )
     require_if_match: bool = Field(default=False, description="Refuse changes that come without If-Match (428).")
     max_body_bytes: int = Field(default=1_000_000, ge=1024, description="Largest request body we read.")
+    max_attachment_bytes: int = Field(default=10_000_000, ge=1024, description="Largest file we take.")
+    retention_days: int | None = Field(
+        default=None,
+        ge=1,
+        le=36_500,
+        description="Erase what was said in conversations in which nothing happened for so many days. Default: never.",
+    )
     rate_limit_per_key: float = Field(
         default=50, gt=0, description="Requests a second per key; bursts of four times that."
     )
@@ -104,10 +181,10 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _read_lists(cls, values: dict[str, Any]) -> dict[str, Any]:
-        hosts = values.get("allowed_hosts")
-        if isinstance(hosts, str):
-            return values | {"allowed_hosts": tuple(host.strip() for host in hosts.split(",") if host.strip())}
-        return values
+        if isinstance(switch := values.get("sgr_enabled"), bool):
+            values = values | {"sgr_enabled": str(switch).lower()}
+        texts = {name: value for name in LISTS if isinstance(value := values.get(name), str)}
+        return values | {name: _split(text) for name, text in texts.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -117,6 +194,10 @@ class Settings(BaseSettings):
             )
         if self.auth is Auth.OIDC and not (self.oidc_issuer and self.oidc_audience):
             raise ValueError("PRECEPTOR_AUTH=oidc needs PRECEPTOR_OIDC_ISSUER and PRECEPTOR_OIDC_AUDIENCE")
+        if self.guard_provider_type is GuardProvider.VLLM and not (self.guard_vllm_url and self.guard_vllm_model):
+            raise ValueError("PRECEPTOR_GUARD_PROVIDER_TYPE=vllm needs PRECEPTOR_GUARD_VLLM_URL and _VLLM_MODEL")
+        if self.guard_provider_type is GuardProvider.MOSEC and not self.guard_mosec_url:
+            raise ValueError("PRECEPTOR_GUARD_PROVIDER_TYPE=mosec needs PRECEPTOR_GUARD_MOSEC_URL")
         return self
 
     @classmethod
@@ -147,6 +228,24 @@ class Settings(BaseSettings):
         if self.database_url is not None:
             return self.database_url.get_secret_value()
         return f"sqlite:///{self.data_dir / 'preceptor.db'}"
+
+    @property
+    def guard(self) -> GuardPolicy:
+        """How turns are guarded, unless an agent has its own way."""
+        return GuardPolicy(
+            enabled=self.guard_enabled and self.guard_provider_type is not GuardProvider.OFF,
+            mode=self.guard_mode,
+            on_error=self.guard_on_error,
+            answers=self.guard_answers,
+            tool_results=self.guard_tool_results,
+            delegation_prompts=self.guard_delegation_prompts,
+            history_turns=self.guard_history_turns,
+        )
+
+    @property
+    def sgr(self) -> SgrPolicy:
+        """How turns are planned, unless an agent has its own way."""
+        return SgrPolicy(enabled=self.sgr_enabled, injection=self.sgr_injection)
 
     def secrets(self) -> "Secrets":
         """The installation's secrets: from the settings, else from the data folder, else made there now."""

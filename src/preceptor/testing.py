@@ -1,7 +1,13 @@
-"""Doubles for users' tests and ours: a world that never surprises."""
+"""Doubles for users' tests and ours: a steady world, and a model and a guardian that say what they are told."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
+
+from preceptor.adapters.models.scripted import Called, Hang, Say, ScriptedModel
+from preceptor.domain.reasoning.verdict import Judged, Level, Verdict
+
+__all__ = ["EPOCH", "Called", "FixedGuardian", "Hang", "Say", "ScriptedModel", "SteadyWorld"]
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -20,6 +26,9 @@ class SteadyWorld:
         """Move the clock, in either direction: `world.move(hours=25)`."""
         self.time += timedelta(**by)
 
+    def monotonic(self) -> float:
+        return self.time.timestamp()
+
     def new_id(self) -> str:
         return f"{next(self._numbers):036d}"
 
@@ -28,3 +37,21 @@ class SteadyWorld:
 
     def new_handle(self) -> str:
         return f"{next(self._numbers):012d}"
+
+
+class FixedGuardian:
+    """Says the same of every text, or what `when` says of one with such a word in it; keeps what it was asked."""
+
+    name = "fixed"
+
+    def __init__(self, judged: Judged | None = None, when: Mapping[str, Judged] | None = None) -> None:
+        self.judged: Judged = judged or Verdict(Level.SAFE)
+        self.when = dict(when or {})
+        self.asked: list[str] = []
+
+    async def judge(self, text: str) -> Judged:
+        self.asked.append(text)
+        return next((judged for word, judged in self.when.items() if word in text), self.judged)
+
+    async def close(self) -> None:
+        """Nothing to close."""

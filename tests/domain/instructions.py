@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from preceptor.domain.ids import AssignmentId, FamilyId, InstructionId, OrgId, UserId
 from preceptor.domain.instructions.content import Constraint, Content, Example, Step, ValidationRules
-from preceptor.domain.instructions.effective import Assignment, Customizations
+from preceptor.domain.instructions.effective import Assignment, Customizations, Override
 from preceptor.domain.instructions.instruction import InstructionType, InstructionVersion
 from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import SemVer
@@ -94,6 +94,7 @@ def assignments(draw: st.DrawFn) -> list[Assignment]:
             validation_rules=draw(RULES),
         )
         custom = Customizations(additional_guidelines=draw(LINES), disabled_constraints=tuple(disabled))
+        covered = tuple(draw(st.lists(st.sampled_from([*texts, "nothing"]), max_size=2)))
         made.append(
             assigned(
                 f"a{number}",
@@ -102,6 +103,7 @@ def assignments(draw: st.DrawFn) -> list[Assignment]:
                 applied_at=NOON + timedelta(seconds=draw(st.integers(0, 1))),
                 is_active=draw(st.booleans()) or draw(st.booleans()),
                 customizations=custom,
+                override=draw(st.sampled_from([None, Override(constraints=covered, by=OWNER.user_id, reason="why")])),
             )
         )
     return made

@@ -100,7 +100,7 @@ def test_a_patch_with_all_of_another_content_gives_that_content(one: Content, ot
 
 
 @unhurried
-@given(CONTENT, CONTENT, st.sampled_from(sorted(Content.model_fields)))
+@given(CONTENT, CONTENT, st.sampled_from(sorted(Content.model_fields.keys() - {"validation_rules"})))
 def test_a_patch_replaces_what_it_names_and_null_takes_it_away(one: Content, other: Content, name: str):
     alias = Content.model_fields[name].alias or name
     after = patched(one, {alias: other.model_dump(mode="json")[alias]})

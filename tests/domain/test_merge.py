@@ -4,8 +4,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preceptor.domain.instructions.content import Content, is_locked, text_of
-from preceptor.domain.instructions.effective import Assignment, Customizations, Effective, Source, disabling
+from preceptor.domain.ids import UserId
+from preceptor.domain.instructions.content import Content, WrittenConstraint, id_of, is_locked, text_of
+from preceptor.domain.instructions.effective import (
+    Assignment,
+    Customizations,
+    Effective,
+    Override,
+    Source,
+    disabling,
+)
 from preceptor.domain.instructions.folding import line_key
 from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
 from preceptor.domain.instructions.lint import Kind, lint
@@ -176,6 +184,35 @@ def test_a_locked_constraint_cannot_be_disabled_by_text_by_id_or_by_a_copy():
         assert effective.constraints == ("Không hứa hoàn tiền", "Không bao giờ chia sẻ mật khẩu")
 
 
+def test_with_leave_a_locked_constraint_goes_and_it_is_told_by_whom_and_why():
+    privacy = "Không bao giờ chia sẻ mật khẩu"
+    off = Customizations(disabled_constraints=("privacy",))
+    leave = Override(constraints=(privacy,), by=UserId("root"), reason="A drill")
+    effective = merge([speaking("support", content=SUPPORT, customizations=off, override=leave)])
+    assert effective.constraints == ("Không hứa hoàn tiền",)
+    [lost] = effective.overridden
+    assert (lost.text, lost.reason, lost.by, lost.because) == (privacy, "lock_overridden", "root", "A drill")
+    assert [(finding.kind, finding.path) for finding in lint(effective)] == [(Kind.WEAKENED, "/constraints")]
+    again = speaking("again", content=SUPPORT)
+    assert merge([again, speaking("support", content=SUPPORT, customizations=off, override=leave)]).constraints == (
+        "Không hứa hoàn tiền",
+        privacy,
+    )
+
+
+def test_leave_covers_the_text_it_was_given_for_and_no_other():
+    off = Customizations(disabled_constraints=("privacy", "Không hứa hoàn tiền"))
+    leave = Override(constraints=("Không bao giờ chia sẻ mật khẩu",), by=UserId("root"), reason="A drill")
+    reworded = [{"id": "privacy", "text": "Không bao giờ chia sẻ số thẻ", "locked": True}]
+    locked_later = [{"text": "Không hứa hoàn tiền", "locked": True}]
+    for constraints in (reworded, locked_later):
+        effective = merge(
+            [speaking("support", content={"constraints": constraints}, customizations=off, override=leave)]
+        )
+        assert effective.constraints == (constraints[0]["text"],)
+        assert "locked" in {notice.code for notice in effective.warnings}
+
+
 def test_a_nearly_equal_text_disables_nothing_and_is_told_so():
     effective = customized(disabledConstraints=["không hứa hoàn tiền"])
     assert "Không hứa hoàn tiền" in effective.constraints
@@ -222,11 +259,18 @@ def told(made: list[Assignment]) -> list[Assignment]:
     return [a for a in made if a.is_active and a.version.status in IN_FORCE and a.version.type != "template"]
 
 
+def is_kept(by: Assignment, constraint: WrittenConstraint) -> bool:
+    """Locked, and not both switched off and covered by leave."""
+    off = by.customizations.disabled_constraints
+    named = text_of(constraint) in off or id_of(constraint) in off
+    return is_locked(constraint) and not (named and text_of(constraint) in by.overridden)
+
+
 @unhurried
 @given(assignments())
 def test_locked_constraints_are_never_fewer_and_come_last(made: list[Assignment]):
     constraints = merge(made).constraints
-    locked = {line_key(text_of(c)) for a in told(made) for c in a.version.content.constraints if is_locked(c)}
+    locked = {line_key(text_of(c)) for a in told(made) for c in a.version.content.constraints if is_kept(a, c)}
     tail = constraints[len(constraints) - len(locked) :]
     assert {line_key(text) for text in tail} == locked
 

@@ -1,11 +1,12 @@
 """What the tests of the HTTP surface share: every operation of the document, an example of each, who may do what."""
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import psycopg
@@ -32,27 +33,91 @@ NEEDS: dict[str, Permission] = {
     "keys_mint": Permission.KEY_MANAGE,
     "keys_page": Permission.KEY_MANAGE,
     "keys_revoke": Permission.KEY_MANAGE,
+    "instructions_create": Permission.INSTRUCTION_WRITE,
+    "instructions_page": Permission.INSTRUCTION_READ,
+    "instructions_templates": Permission.INSTRUCTION_READ,
+    "instructions_from_template": Permission.INSTRUCTION_WRITE,
+    "instructions_get": Permission.INSTRUCTION_READ,
+    "instructions_revise": Permission.INSTRUCTION_WRITE,
+    "instructions_delete": Permission.INSTRUCTION_WRITE,
+    "instructions_versions": Permission.INSTRUCTION_READ,
+    "instructions_restore": Permission.INSTRUCTION_WRITE,
+    "instructions_set_status": Permission.INSTRUCTION_WRITE,
+    "instructions_rate": Permission.INSTRUCTION_WRITE,
+    "instructions_copy": Permission.INSTRUCTION_WRITE,
+    "instructions_test": Permission.INSTRUCTION_READ,
+    "instructions_labels": Permission.INSTRUCTION_READ,
+    "instructions_label": Permission.INSTRUCTION_READ,
+    "instructions_move_label": Permission.INSTRUCTION_WRITE,
+    "instructions_remove_label": Permission.INSTRUCTION_WRITE,
+    "bundles_export": Permission.INSTRUCTION_READ,
+    "bundles_bring_in": Permission.INSTRUCTION_WRITE,
     "agents_create": Permission.AGENT_WRITE,
     "agents_page": Permission.AGENT_READ,
     "agents_get": Permission.AGENT_READ,
     "agents_change": Permission.AGENT_WRITE,
+    "assignments_assign": Permission.AGENT_WRITE,
+    "assignments_page": Permission.INSTRUCTION_READ,
+    "assignments_effective": Permission.INSTRUCTION_READ,
+    "assignments_impact": Permission.INSTRUCTION_READ,
+    "assignments_get": Permission.INSTRUCTION_READ,
+    "assignments_change": Permission.AGENT_WRITE,
+    "assignments_remove": Permission.AGENT_WRITE,
+    "impact_ask": Permission.INSTRUCTION_READ,
     "conversations_start": Permission.CONVERSATION_WRITE,
     "conversations_page": Permission.CONVERSATION_READ,
     "conversations_get": Permission.CONVERSATION_READ,
     "conversations_change": Permission.CONVERSATION_WRITE,
     "conversations_archive": Permission.CONVERSATION_WRITE,
     "conversations_events": Permission.CONVERSATION_READ,
+    "messages_send": Permission.CONVERSATION_WRITE,
+    "messages_page": Permission.CONVERSATION_READ,
+    "messages_context": Permission.CONTEXT_READ,
+    "views_page": Permission.CONVERSATION_READ,
+    "views_restore": Permission.CONVERSATION_WRITE,
+    "views_compact": Permission.CONVERSATION_WRITE,
+    "views_regenerate": Permission.CONVERSATION_WRITE,
+    "views_edit": Permission.CONVERSATION_WRITE,
+    "erasing_erase": Permission.CONVERSATION_ERASE,
+    "attachments_add": Permission.CONVERSATION_WRITE,
+    "turns_get": Permission.RECORD_READ,
+    "reasoning_tables": Permission.AGENT_READ,
+    "reasoning_test": Permission.AGENT_READ,
+    "reasoning_back_test": Permission.REPLAY_RUN,
+    "reasoning_metrics": Permission.RECORD_READ,
+    "turns_cancel": Permission.CONVERSATION_WRITE,
 }
 
 BODIES: dict[str, Json] = {
     "organisations_create": {"orgId": "example", "name": "Example"},
     "users_create": {"userId": "example", "name": "Example"},
     "keys_mint": {"name": "Example", "role": "viewer"},
+    "instructions_create": {"name": "Example", "type": "system", "content": {"systemPrompt": "Example"}},
+    "instructions_from_template": {"customizations": {"who": "Example"}},
+    "instructions_revise": {"content": {"guidelines": ["Example"]}},
+    "instructions_set_status": {"status": "deprecated"},
+    "instructions_rate": {"score": 5},
+    "instructions_test": {"input": "Example"},
+    "instructions_move_label": {"instructionId": "{instruction_id}"},
+    "bundles_bring_in": {"instructions": [{"versions": [{"name": "Example", "type": "task"}]}]},
     "agents_create": {"name": "Example"},
     "agents_change": {"name": "Example"},
+    "assignments_assign": {"instructionId": "{template_id}"},
+    "assignments_impact": {"instructionId": "{family_id}"},
+    "assignments_change": {"priority": 1},
+    "impact_ask": {"content": {"guidelines": ["Example"]}},
     "conversations_start": {"agentId": "assistant"},
     "conversations_change": {"title": "Example"},
+    "messages_send": {"content": "Example"},
+    "reasoning_test": {"facts": {"level": "Safe", "mode": "enforce", "on_error": "block"}},
+    "reasoning_back_test": {"thresholds": {"spamScore": 0.5}},
+    "views_compact": {"messageIds": ["{message_id}"], "strategy": "drop"},
+    "views_regenerate": {},
+    "views_edit": {"messageId": "{question_id}", "content": "Example"},
 }
+
+FILES: dict[str, Json] = {"attachments_add": {"file": ("example.txt", b"Example")}}
+"""What is sent as a form."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +127,21 @@ class Operation:
     path: str
     public: bool
     body: Json | None
+    status: int
+    """What it answers when all is well."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids that its path names."""
+        return re.findall(r"{(\w+)}", self.path)
+
+    def told(self, ids: Mapping[str, str]) -> Json | None:
+        """Its body with the ids filled in."""
+        return self.body and {key: _filled(value, ids) for key, value in self.body.items()}
+
+    def sent(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        """Its body as the client is told to send it."""
+        return {"files": FILES[self.id]} if self.id in FILES else {"json": self.told(ids)}
 
     def at(self, ids: Mapping[str, str]) -> str:
         """Its path with the ids filled in. An id nobody told us of is a KeyError."""
@@ -78,9 +158,49 @@ def operations(app: FastAPI) -> list[Operation]:
     for path, methods in app.openapi()["paths"].items():
         for method, told in methods.items():
             name: str = told["operationId"]
-            body = BODIES[name] if "requestBody" in told else None
-            found.append(Operation(name, method.upper(), path, "security" not in told, body))
+            body = BODIES[name] if "requestBody" in told and name not in FILES else None
+            status = min(int(code) for code in told["responses"] if code.startswith("2") and code.isdecimal())
+            found.append(Operation(name, method.upper(), path, "security" not in told, body, status))
     return found
+
+
+def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_filled(one, ids) for one in cast("list[Any]", value)]
+    return value.format_map(ids) if isinstance(value, str) and value[:1] == "{" else value
+
+
+async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, str]:
+    """Make one of everything; returns the ids by which they are named in paths."""
+    agent = (await client.post("/api/agents", json={"agentId": name, "name": name})).json()
+    conversation = (await client.post("/api/conversations", json={"agentId": name, "title": name})).json()
+    said = f"/api/conversations/{conversation['conversationId']}/messages"
+    turn = (await client.post(said, json={"content": name})).json()
+    key = (await client.post("/api/keys", json={"name": name, "role": "viewer"})).json()
+    new = {"name": name, "type": "system", "content": {"systemPrompt": name}, "tags": [name]}
+    instruction = (await client.post("/api/instructions", json=new)).json()
+    gap = {"type": "template", "content": {"systemPrompt": "{{who}}"}, "variables": [{"name": "who"}]}
+    template = (await client.post("/api/instructions", json=new | gap)).json()
+    path = f"/api/instructions/{instruction['familyId']}/labels/{name}"
+    label = (await client.put(path, json={"instructionId": instruction["instructionId"]})).json()
+    assigned = (await client.post("/api/instructions", json=new)).json()
+    given = {"instructionId": assigned["familyId"], "customizations": {"additionalGuidelines": [name]}}
+    await client.post(f"/api/agents/{name}/instructions", json=given)
+    return {
+        "agent_id": agent["agentId"],
+        "family_id": assigned["familyId"],
+        "conversation_id": conversation["conversationId"],
+        "turn_id": turn["turnId"],
+        "message_id": turn["message"]["id"],
+        "question_id": (await client.get(said)).json()["items"][0]["id"],
+        "view_id": conversation["conversationId"],
+        "key_id": key["keyId"],
+        "table_id": "DT-001",
+        "instruction_id": instruction["familyId"],
+        "version_id": instruction["instructionId"],
+        "template_id": template["instructionId"],
+        "label": label["name"],
+    }
 
 
 def app_of(client: Any) -> FastAPI:

@@ -25,6 +25,7 @@ from tests.surfaces.helpers import (
     insert_key,
     new_key,
     new_org,
+    one_of_everything,
     operations,
     problem,
     rows,
@@ -71,19 +72,12 @@ class House:
 
     async def ask(self, operation: Operation, headers: Any, query: str = "", **ids: str) -> httpx2.Response:
         path = operation.at(self.ids | ids) + query
-        return await self.stranger.request(operation.method, path, json=operation.body, headers=headers)
+        return await self.stranger.request(operation.method, path, headers=headers, **operation.sent(self.ids | ids))
 
 
 @pytest.fixture
 async def house(client: httpx2.AsyncClient, preceptor: Preceptor) -> AsyncGenerator[House]:
-    agent = (await client.post("/api/agents", json={"agentId": CANARY, "name": CANARY})).json()
-    conversation = (await client.post("/api/conversations", json={"agentId": CANARY, "title": CANARY})).json()
-    key = (await client.post("/api/keys", json={"name": CANARY, "role": "viewer"})).json()
-    ids = {
-        "agent_id": agent["agentId"],
-        "conversation_id": conversation["conversationId"],
-        "key_id": key["keyId"],
-    }
+    ids = await one_of_everything(client, CANARY)
     transport = httpx2.ASGITransport(app_of(client), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as stranger:
         yield House(client, stranger, preceptor, ids)

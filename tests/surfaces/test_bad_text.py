@@ -83,7 +83,7 @@ async def test_hostile_ids_in_a_path_name_nothing(client: httpx2.AsyncClient, pr
     before = rows(preceptor)
     for operation in operations(app_of(client)):
         for text in HOSTILE if operation.on_one else ():
-            ids: dict[str, str] = dict.fromkeys(("agent_id", "conversation_id", "key_id"), quote(text, safe=""))
+            ids: dict[str, str] = dict.fromkeys(operation.ids, quote(text, safe=""))
             answer = await client.request(operation.method, operation.at(ids), json=operation.body)
             assert answer.status_code in {400, 404, 422}, (operation, text, answer.text)
             assert answer.headers["content-type"] == "application/problem+json"
@@ -113,7 +113,16 @@ async def test_hostile_filters_find_nothing_and_break_nothing(client: httpx2.Asy
         problem(await client.get("/api/conversations", params={"limit": limit}), 422, "invalid")
 
 
-LISTS = ("/api/orgs", "/api/users", "/api/keys", "/api/agents", "/api/conversations")
+LISTS = (
+    "/api/orgs",
+    "/api/users",
+    "/api/keys",
+    "/api/instructions",
+    "/api/instructions?public=true",
+    "/api/instructions/templates",
+    "/api/agents",
+    "/api/conversations",
+)
 
 
 @covers("S25")

@@ -551,10 +551,10 @@ def test_the_doctor_finds_a_fresh_machine_fit_and_changes_nothing(cli: Cli, tmp_
         "disk": "ok",
         "admin key": "info",
         "server": "info",
-        "model": "info",
+        "model": "ok",
         "guard": "info",
     }
-    assert "not part of this version yet" in found_by(outcome)["model"]["detail"].lower()
+    assert "smollm2-135m-instruct answers" in found_by(outcome)["model"]["detail"]
     assert not (tmp_path / "data").exists()
     assert "Fit to serve." in cli("doctor").out
 
@@ -572,6 +572,11 @@ def test_the_doctor_warns_of_what_may_be_a_slip_and_of_a_key_that_can_be_guessed
     assert found["settings"]["status"] == found["admin key"]["status"] == "warn"
     assert "PRECEPTOR_PROT" in found["settings"]["detail"]
     assert "letmein" not in outcome.out
+
+
+def test_the_doctor_warns_of_a_model_that_does_not_answer(cli: Cli):
+    found = found_by(cli("doctor", "--json", PRECEPTOR_MODEL="openai:gpt-5-mini", OPENAI_API_KEY=""))
+    assert (found["model"]["status"], "OPENAI_API_KEY" in found["model"]["detail"]) == ("warn", True)
 
 
 SICK: dict[str, tuple[dict[str, str], str]] = {

@@ -1,5 +1,6 @@
 import importlib
 import pkgutil
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -23,16 +24,18 @@ CODES: dict[int, str] = {
     403: "forbidden",
     404: "not_found",
     408: "body_timeout",
-    409: "conflict idempotency_in_progress",
+    409: "conflict idempotency_in_progress instruction_in_use",
     412: "precondition_failed",
     413: "payload_too_large",
     415: "unsupported_media_type",
-    422: "invalid idempotency_mismatch no_secret_key oidc_misconfigured seal_broken undeclared_variable",
+    422: "invalid idempotency_mismatch no_secret_key oidc_misconfigured seal_broken undeclared_variable "
+    "unknown_document cyclic_reference token_budget_exceeded invalid_token_limit invalid_history_size "
+    "insufficient_history",
     428: "precondition_required",
     429: "rate_limited",
-    500: "internal cannot_start",
-    502: "upstream_failed",
-    503: "storage_unavailable shutting_down issuer_unavailable",
+    500: "internal cannot_start unproven_request",
+    502: "upstream_failed compression_failed",
+    503: "storage_unavailable shutting_down issuer_unavailable guard_unavailable",
     507: "disk_full",
 }
 """The table of the contract, and the codes that came since."""
@@ -96,8 +99,8 @@ async def test_a_failure_nobody_expected_tells_nothing_but_where_to_look(precept
     async with broken(preceptor, RuntimeError("the password is hunter2")) as client:
         for operation in operations(app_of(client)):
             if operation.id not in {"health_healthz", "health_metrics"}:
-                ids: dict[str, str] = dict.fromkeys(("agent_id", "conversation_id", "key_id"), "x")
-                answer = await client.request(operation.method, operation.at(ids), json=operation.body)
+                ids = defaultdict[str, str](lambda: "x")
+                answer = await client.request(operation.method, operation.at(ids), **operation.sent(ids))
                 told = problem(answer, 500, "internal")
                 assert set(told) == {"type", "title", "status", "code", "detail", "requestId"}
                 assert "hunter2" not in answer.text + str(answer.headers)

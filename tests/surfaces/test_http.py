@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from preceptor import Preceptor, Settings, open_preceptor
-from preceptor.surfaces.web.phrases import PHRASES
+from preceptor.surfaces.web.phrases import phrase
 from tests.conftest import ADMIN, client_of
 from tests.postgres import Cluster
 from tests.requirements import covers
@@ -128,7 +128,7 @@ async def test_the_first_page_speaks_the_chosen_language_and_escapes_the_product
         page = await client.get("/")
     assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert f'<html lang="{language}">' in page.text
-    assert PHRASES[language]["sign_in"] in page.text
+    assert phrase(language, "sign_in") in page.text
     assert "<h1>&lt;b&gt;Ours&lt;/b&gt;</h1>" in page.text
 
 
@@ -176,6 +176,25 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
             "POST /api/keys": "201 guarded",
             "GET /api/keys": "200 guarded",
             "DELETE /api/keys/{key_id}": "204 guarded",
+            "GET /api/instructions/export": "200 guarded",
+            "POST /api/instructions/import": "200 guarded",
+            "POST /api/instructions": "201 guarded",
+            "GET /api/instructions": "200 guarded",
+            "GET /api/instructions/templates": "200 guarded",
+            "POST /api/instructions/from-template/{template_id}": "201 guarded",
+            "GET /api/instructions/{instruction_id}": "200 guarded",
+            "PUT /api/instructions/{instruction_id}": "200 guarded",
+            "DELETE /api/instructions/{instruction_id}": "204 guarded",
+            "GET /api/instructions/{instruction_id}/versions": "200 guarded",
+            "POST /api/instructions/{instruction_id}/restore/{version_id}": "201 guarded",
+            "POST /api/instructions/{instruction_id}/status": "200 guarded",
+            "POST /api/instructions/{instruction_id}/ratings": "201 guarded",
+            "POST /api/instructions/{instruction_id}/copy": "201 guarded",
+            "POST /api/instructions/{instruction_id}/test": "200 guarded",
+            "GET /api/instructions/{instruction_id}/labels": "200 guarded",
+            "GET /api/instructions/{instruction_id}/labels/{label}": "200 guarded",
+            "PUT /api/instructions/{instruction_id}/labels/{label}": "200 guarded",
+            "DELETE /api/instructions/{instruction_id}/labels/{label}": "204 guarded",
             "POST /api/agents": "201 guarded",
             "GET /api/agents": "200 guarded",
             "GET /api/agents/{agent_id}": "200 guarded",
@@ -186,6 +205,13 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
             "PATCH /api/conversations/{conversation_id}": "200 guarded",
             "DELETE /api/conversations/{conversation_id}": "204 guarded",
             "GET /api/conversations/{conversation_id}/events": "200 guarded",
+            "GET /api/conversations/{conversation_id}/views": "200 guarded",
+            "POST /api/conversations/{conversation_id}/views/{view_id}/restore": "201 guarded",
+            "POST /api/conversations/{conversation_id}/compact": "200 guarded",
+            "POST /api/conversations/{conversation_id}/regenerate": "200 202 guarded",
+            "POST /api/conversations/{conversation_id}/edit": "200 202 guarded",
+            "POST /api/conversations/{conversation_id}/erase": "200 guarded",
+            "POST /api/attachments": "201 guarded",
         }
     )
     assert (await client.get("/openapi.json", headers=ADMIN)).json() == app_of(client).openapi()

@@ -9,25 +9,39 @@ from preceptor.domain.ownership import Role
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Once, Replayed
 from tests.requirements import covers
-from tests.surfaces.helpers import app_of, bearer, insert_key, new_org, operations, problem, query, rows
+from tests.surfaces.helpers import (
+    app_of,
+    bearer,
+    insert_key,
+    new_org,
+    one_of_everything,
+    operations,
+    problem,
+    query,
+    rows,
+)
 
 ROUNDS = 2000 if os.environ.get("PRECEPTOR_NIGHTLY") else 20
 DAY = 24 * 3600 * 1_000_000
 AGENT = {"agentId": "once", "name": "Once"}
 KEY = {"Idempotency-Key": "a-key"}
+DRY = {"instructions_test", "assignments_impact", "impact_ask"}
+"""What changes nothing is carried out each time it is asked for."""
 REPLAYED = "idempotent-replayed"
 
 
 @covers("F14")
 async def test_every_post_is_carried_out_once_and_answered_alike(client: httpx2.AsyncClient, preceptor: Preceptor):
-    posts = [operation for operation in operations(app_of(client)) if operation.method == "POST"]
+    posts = [one for one in operations(app_of(client)) if one.method == "POST" and one.id not in DRY]
     assert len(posts) > 5
     for operation in posts:
+        ids = await one_of_everything(client, operation.id.replace("_", "-"))
+        path, sent = operation.at(ids), operation.sent(ids)
         key = {"Idempotency-Key": operation.id}
-        first = await client.post(operation.at({}), json=operation.body, headers=key)
+        first = await client.post(path, headers=key, **sent)
         before = rows(preceptor)
-        again = await client.post(operation.at({}), json=operation.body, headers=key)
-        assert (first.status_code, again.status_code) == (201, 201), first.text
+        again = await client.post(path, headers=key, **sent)
+        assert (first.status_code, again.status_code) == (operation.status, operation.status), first.text
         assert again.content == first.content
         assert again.headers.get("etag") == first.headers.get("etag")
         assert (first.headers.get(REPLAYED), again.headers.get(REPLAYED)) == (None, "true")

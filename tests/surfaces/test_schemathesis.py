@@ -1,22 +1,39 @@
+import json
 import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import schemathesis
+from pydantic import TypeAdapter
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.engine.recorder import ScenarioRecorder
 
+from preceptor.domain.instructions.content import ValidationRules
+from preceptor.domain.instructions.effective import Customizations
+from preceptor.domain.instructions.instruction import Variables
+from preceptor.domain.instructions.shipped import SHIPPED
+from preceptor.domain.instructions.version import WrittenPin
+from preceptor.domain.value import Json, Text
 from tests.requirements import covers
 from tests.serving import serving
 
 EXAMPLES = 1000 if os.environ.get("PRECEPTOR_NIGHTLY") else 30
 SEED = 20_260
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
+IMPORT = "POST /api/instructions/import"
+ATTACH = "POST /api/attachments"
 FOLLOW = "GET /api/conversations/{conversation_id}/events"
+REFUSED = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
+"""As usual, and 413: a list with too many items may be too large before it is too long."""
+VARIABLES = TypeAdapter[Any](Variables)
+JSON_OBJECT = TypeAdapter[Any](dict[Text, Json])
+CUSTOMIZATIONS = TypeAdapter[Any](Customizations)
+PIN = TypeAdapter[Any](WrittenPin)
+RULES = TypeAdapter[Any](ValidationRules | None)
 
 the: Any = schemathesis
 numbers = count(1)
@@ -32,6 +49,9 @@ def configuration(url: str, key: str) -> Any:
             "continue-on-failure": True,
             "request-timeout": 20,
             "max-stream-events": 1,
+            "checks": {"negative_data_rejection": {"expected-statuses": REFUSED}},
+            # Whatever a form says in the place of a file, `false` or `0`, is a file of that text.
+            "operations": [{"include-name": ATTACH, "checks": {"negative_data_rejection": {"enabled": False}}}],
             "generation": {"max-examples": EXAMPLES, "database": "none"},
         }
     )
@@ -47,9 +67,71 @@ def say_what_a_schema_cannot(_: object, case: Any, __: object) -> None:
     body: Any = case.body if hasattr(case.body, "get") else {}
     if is_past(body.get("expiresAt")):
         case.body = body | {"expiresAt": "2999-12-31T23:59:59Z"}
+    if case.operation.label == IMPORT:
+        case.body = importable(body) if case.meta and case.meta.generation.mode.is_positive else case.body
+    elif "{agent_id}/instructions" in case.operation.label and isinstance(body, dict):
+        case.body = assignable(cast("dict[str, Any]", body))
+    elif "/api/instructions" in case.operation.label and isinstance(body, dict):
+        case.body = sayable(cast("dict[str, Any]", body))
+        shipped = SHIPPED.get(str(case.path_parameters.get("template_id")))
+        if shipped is not None and case.body.get("customizations", {}) == {}:
+            needed = [gap.name for gap in shipped.variables if gap.required and gap.default is None]
+            case.body["customizations"] = dict.fromkeys(needed, "x")
+    if case.operation.label == ATTACH and case.meta and case.meta.generation.mode.is_positive:
+        case.body = {"file": b"Not every file is one that can be read."}
     if case.operation.label == FOLLOW:  # which never ends: its first event is there at once, the next one may never be
         case.query = {name: 0 if is_position(value) else value for name, value in case.query.items()}
         case.headers.update({name: "0" for name in ("last-event-id",) if is_position(case.headers.get(name))})
+
+
+def sayable(body: dict[str, Any]) -> dict[str, Any]:
+    """Variables have names of their own, in templates only; values fit them; rules are given once."""
+    news: dict[str, Any] = {}
+    if fits(VARIABLES, body.get("variables")):
+        news["variables"] = []
+    for name in ("customizations", "context"):
+        if fits(JSON_OBJECT, body.get(name)):
+            news[name] = {}
+    content: Any = body.get("content")
+    if "validationRules" in body and isinstance(content, dict):
+        said = cast("dict[str, Any]", content)
+        if fits(RULES, said.get("validationRules")):
+            news["content"] = {name: value for name, value in said.items() if name != "validationRules"}
+    return body | news | ({"mode": "render"} if body.get("mode") == "run" else {})
+
+
+def assignable(body: dict[str, Any]) -> dict[str, Any]:
+    """What is disabled is there, and what a pin names is there."""
+    news: dict[str, Any] = {}
+    if fits(CUSTOMIZATIONS, body.get("customizations")):
+        news["customizations"] = body["customizations"] | {"disabledConstraints": []}
+    if fits(PIN, body.get("pin")):
+        news["pin"] = "latest"
+    return body | news
+
+
+def importable(body: dict[str, Any]) -> dict[str, Any]:
+    """Of each instruction one version, under ids of their own, and no one to give them to."""
+    news: list[dict[str, Any]] = [
+        {"familyId": f"family-{number}", "versions": [plain(version) for version in one["versions"][:1]]}
+        for number, one in enumerate(body.get("instructions", ()))
+    ]
+    return body | {"instructions": news, "assignments": []}
+
+
+def plain(version: dict[str, Any]) -> dict[str, Any]:
+    """Without rules, of which there may be two sets, and without variables, which only a template has."""
+    said = {name: value for name, value in version.items() if name not in {"validationRules", "variables"}}
+    content = {name: value for name, value in said.get("content", {}).items() if name != "validationRules"}
+    return said | {"content": content}
+
+
+def fits(kind: TypeAdapter[Any], told: Any) -> bool:
+    try:
+        kind.validate_json(json.dumps(told), strict=True, by_alias=True, by_name=False)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def is_past(text: Any) -> bool:

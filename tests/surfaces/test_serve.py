@@ -57,6 +57,7 @@ def test_the_first_start_shows_the_admin_key_and_a_later_one_only_says_where_it_
         assert shown[1] == (tmp_path / "admin.key").read_text() == first.admin_key
         assert shown[2] == str(tmp_path / "admin.key")
         assert str(tmp_path / "preceptor.db") in first.printed
+        assert "Model       local  (small and English only" in first.printed
     with serving(tmp_path) as second:
         assert second.admin_key not in second.printed
         assert f"kept in {tmp_path / 'admin.key'}" in second.printed

@@ -14,6 +14,9 @@ class RealWorld:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def monotonic(self) -> float:
+        return time.monotonic()
+
     def new_id(self) -> str:
         """A version 7 UUID: it sorts by time, so an index on it stays compact."""
         milliseconds = time.time_ns() // 1_000_000

@@ -7,13 +7,29 @@ from pydantic import AwareDatetime, Field, StringConstraints
 from preceptor.domain.ids import AgentId
 from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
-from preceptor.domain.value import VISIBLE_TEXT, Value, left_out
+from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
+from preceptor.domain.value import VISIBLE_TEXT, AnyId, Value, left_out
 
 Handle = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 Word = Annotated[str, StringConstraints(max_length=64, pattern=VISIBLE_TEXT)]
 Words = Annotated[tuple[Word, ...], Field(max_length=100)]
 
+ModelName = Annotated[str, StringConstraints(max_length=200, pattern=VISIBLE_TEXT)]
+
 DEFAULT_AGENT = AgentId("assistant")
+
+
+class AgentInstructions(Value):
+    """The instructions of an agent in brief: what is assigned to it says the same, and more."""
+
+    system_instruction_id: AnyId | None = None
+    task_instruction_ids: tuple[AnyId, ...] = ()
+    behavior_instruction_id: AnyId | None = None
+
+
+class WantedInstructions(AgentInstructions):
+    task_instruction_ids: Annotated[tuple[AnyId, ...], Field(max_length=100)] = ()
 
 
 class NewAgent(Value):
@@ -22,6 +38,17 @@ class NewAgent(Value):
     role: Word = "assistant"
     capabilities: Words = ()
     permissions: Words = ()
+    model: ModelName | None = Field(default=None, description="The model that answers, unless a message says another.")
+    tools: Words = Field(default=(), description="The names of the tools it may use.")
+    parameters: RequestParameters | None = Field(
+        default=None, description="For all its messages, where a conversation or a message does not say otherwise."
+    )
+    guard: GuardPolicy | None = Field(default=None, description="How its turns are guarded, if not as all are.")
+    sgr: SgrPolicy | None = Field(default=None, description="How its turns are planned, if not as all are.")
+    language: Word | None = None
+    instructions: WantedInstructions | None = Field(
+        default=None, description="Assigned to it at once, each following its latest version."
+    )
 
 
 class AgentChange(Value):
@@ -31,6 +58,12 @@ class AgentChange(Value):
     role: Word = left_out()
     capabilities: Words = left_out()
     permissions: Words = left_out()
+    model: ModelName | None = None
+    tools: Words = left_out()
+    parameters: RequestParameters | None = None
+    guard: GuardPolicy | None = None
+    sgr: SgrPolicy | None = None
+    language: Word | None = None
 
 
 class Agent(Value):
@@ -39,6 +72,12 @@ class Agent(Value):
     role: str
     capabilities: tuple[str, ...]
     permissions: tuple[str, ...]
+    model: str | None = None
+    tools: tuple[str, ...] = ()
+    parameters: RequestParameters | None = None
+    guard: GuardPolicy | None = None
+    sgr: SgrPolicy | None = None
+    language: str | None = None
     owner: Owner
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -47,3 +86,9 @@ class Agent(Value):
     @property
     def etag(self) -> str:
         return f'"{self.revision}"'
+
+
+class ShownAgent(Agent):
+    """An agent as it is read on its own, with the instructions that speak to it now."""
+
+    instructions: AgentInstructions = AgentInstructions()

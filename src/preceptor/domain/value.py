@@ -1,8 +1,9 @@
 """The base of everything that is sent, stored or configured."""
 
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypeAliasType
 
@@ -12,6 +13,16 @@ VISIBLE_TEXT = r"^[^\x00]*[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u2
 """Such text, with something in it that can be seen."""
 
 Text = Annotated[str, StringConstraints(pattern=ANY_TEXT)]
+AnyId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""How a body names something that has an id, as paths do."""
+
+
+def _whole(number: object) -> object:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+FROM_JSON = BeforeValidator(_whole)
+"""Beside a whole number that someone sends, after its limits: JSON does not tell 1.0 from 1."""
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Real = Annotated[float, Field(ge=-(2**63), lt=2**63)]
 Json = TypeAliasType("Json", "bool | Whole | Real | Text | list[Json] | dict[Text, Json] | None")
@@ -55,3 +66,18 @@ def _without_default(schema: dict[str, Any]) -> None:
 def told(change: Value) -> dict[str, Any]:
     """What a change says, by field name."""
     return {name: getattr(change, name) for name in change.model_fields_set}
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text anywhere in a JSON value."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in cast("list[Any]", value):
+                yield from texts_in(item)
+        case dict():
+            for item in cast("dict[str, Any]", value).values():
+                yield from texts_in(item)
+        case _:
+            return

@@ -1,14 +1,23 @@
 """Agents: create, read, change, list."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from preceptor.domain.agents import Agent, AgentChange, NewAgent
-from preceptor.domain.errors import Conflict, NotFound
-from preceptor.domain.ids import AgentId
+from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent
+from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.ids import AgentId, AssignmentId
+from preceptor.domain.instructions.assignment import NewAssignment
+from preceptor.domain.instructions.effective import Assignment
+from preceptor.domain.instructions.instruction import InstructionType
+from preceptor.domain.instructions.merge import speaks, turn
+from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made, told
+from preceptor.engine.assigning import assign, meant
 from preceptor.engine.audit import note
+from preceptor.engine.compiled import Compilations
+from preceptor.engine.effective import effective_now, present, speaking
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
@@ -18,16 +27,20 @@ from preceptor.engine.session import Session
 class Agents:
     session: Session
 
-    async def create(self, given: NewAgent | None = None, **fields: Any) -> Agent:
+    async def create(self, given: NewAgent | None = None, **fields: Any) -> ShownAgent:
         new = made(NewAgent, given, fields)
         agent_id = AgentId(new.agent_id or self.session.world.new_id())
+        wanted = [(kind, id_, AssignmentId(self.session.world.new_id())) for kind, id_ in _wanted(new)]
 
-        async def program(work: Work) -> Agent:
+        async def program(work: Work) -> ShownAgent:
             if await work.agents.find(agent_id):
                 raise Conflict(f"There is an agent {agent_id!r} already. Choose another agentId, or change that one.")
             agent = Agent(
                 agent_id=agent_id,
-                **new.model_dump(exclude={"agent_id"}),
+                **new.model_dump(exclude={"agent_id", "instructions", "parameters", "guard", "sgr"}),
+                parameters=new.parameters,
+                guard=new.guard,
+                sgr=new.sgr,
                 owner=self.session.caller.owner,
                 created_at=work.now,
                 updated_at=work.now,
@@ -35,29 +48,33 @@ class Agents:
             )
             await work.agents.add(agent)
             await note(work, self.session.caller, "agent.created", agentId=agent_id)
-            return agent
+            for kind, id_, assignment_id in wanted:
+                await _give(work, self.session.caller, agent_id, kind, NewAssignment(instruction_id=id_), assignment_id)
+            return await _shown(work, agent)
 
         return await self.session.write(program)
 
-    async def get(self, agent_id: AgentId) -> Agent:
-        async def program(work: Work) -> Agent:
-            return await found(work, agent_id)
+    async def get(self, agent_id: AgentId) -> ShownAgent:
+        async def program(work: Work) -> ShownAgent:
+            agent = await found(work, agent_id)
+            told = await effective_now(work, self.session.compilations, agent_id)
+            return ShownAgent(**dict(agent), instructions=_brief(told.speakers))
 
         return await self.session.read(program)
 
     async def change(
         self, agent_id: AgentId, given: AgentChange | None = None, if_match: IfMatch = None, **fields: Any
-    ) -> Agent:
+    ) -> ShownAgent:
         change = made(AgentChange, given, fields)
 
-        async def program(work: Work) -> Agent:
+        async def program(work: Work) -> ShownAgent:
             agent = await found(work, agent_id)
             check(if_match, agent.etag)
             news = told(change)
             changed = agent.model_copy(update=news | {"updated_at": work.now, "revision": agent.revision + 1})
             await work.agents.replace(changed)
             await note(work, self.session.caller, "agent.changed", agentId=agent_id, fields=sorted(news))
-            return changed
+            return await _shown(work, changed)
 
         return await self.session.write(program)
 
@@ -73,3 +90,47 @@ async def found(work: Work, agent_id: AgentId) -> Agent:
     if agent is None:
         raise NotFound("agent", agent_id)
     return agent
+
+
+def _wanted(new: NewAgent) -> list[tuple[InstructionType, str]]:
+    brief = new.instructions or AgentInstructions()
+    by_type = {
+        InstructionType.SYSTEM: (brief.system_instruction_id,),
+        InstructionType.TASK: brief.task_instruction_ids,
+        InstructionType.BEHAVIOR: (brief.behavior_instruction_id,),
+    }
+    return [(kind, id_) for kind, ids in by_type.items() for id_ in ids if id_ is not None]
+
+
+async def _give(
+    work: Work,
+    caller: Caller,
+    agent_id: AgentId,
+    kind: InstructionType,
+    new: NewAssignment,
+    assignment_id: AssignmentId,
+) -> None:
+    version = await meant(work, await assign(work, caller, agent_id, new, assignment_id))
+    if version is not None and version.type is not kind:
+        raise Invalid(f"{new.instruction_id} is a {version.type} instruction, and here one of type {kind} is wanted.")
+
+
+async def _shown(work: Work, agent: Agent) -> ShownAgent:
+    """With its instructions in brief: the first that speaks as system and as behavior, and all the tasks."""
+    return ShownAgent(**dict(agent), instructions=_brief(await _spoken_to(work, agent.agent_id)))
+
+
+async def _spoken_to(work: Work, agent_id: AgentId) -> list[Assignment]:
+    presents = await present(work, Compilations(), agent_id)
+    return sorted((one for one in speaking(presents) if one.is_active and speaks(one)), key=turn)
+
+
+def _brief(speakers: Sequence[Assignment]) -> AgentInstructions:
+    ids = {
+        kind: [one.version.instruction_id for one in speakers if one.version.type is kind] for kind in InstructionType
+    }
+    return AgentInstructions(
+        system_instruction_id=next(iter(ids[InstructionType.SYSTEM]), None),
+        task_instruction_ids=tuple(ids[InstructionType.TASK]),
+        behavior_instruction_id=next(iter(ids[InstructionType.BEHAVIOR]), None),
+    )

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+from preceptor.domain.agents import DEFAULT_AGENT
 from preceptor.domain.conversations.conversation import (
     Conversation,
     ConversationChange,
@@ -19,12 +20,16 @@ from preceptor.domain.conversations.conversation import (
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, ConversationId, StreamId, UserId
 from preceptor.domain.log import Event, NewEvent
-from preceptor.domain.ownership import Caller, Permission
+from preceptor.domain.messages.message import Text
+from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.value import made
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
+from preceptor.engine.turns import Answer, Turns
 
 BATCH = 200
 PATIENCE = 15.0
@@ -102,6 +107,19 @@ class Conversations:
             if len(events) < BATCH:
                 await self.session.store.news(org, stream, after, PATIENCE)
 
+    async def say(
+        self,
+        text: str,
+        agent: str | None = None,
+        conversation: str | None = None,
+        parameters: RequestParameters | None = None,
+    ) -> Answer:
+        """Say something in a conversation, or in a new one with `agent`; answers when the turn has settled."""
+        conversation_id = ConversationId(conversation or "")
+        if conversation is None:
+            conversation_id = (await self.start(agent_id=agent or DEFAULT_AGENT)).conversation_id
+        return await Turns(self.session).say(conversation_id, [Text(text)], parameters)
+
     async def _step(self, conversation_id: ConversationId, event: NewEvent, if_match: IfMatch) -> Conversation:
         async def program(work: Work) -> Conversation:
             before = await found(work, self.session.caller, conversation_id)
@@ -112,16 +130,3 @@ class Conversations:
             return after
 
         return await self.session.write(program)
-
-
-async def found(work: Work, caller: Caller, conversation_id: ConversationId, *, archived: bool = False) -> Conversation:
-    """The conversation, if it is the caller's to see. Someone else's and none at all look the same."""
-    conversation = await work.conversations.find(conversation_id)
-    if conversation is None or not _visible(conversation, caller, archived=archived):
-        raise NotFound("conversation", conversation_id)
-    return conversation
-
-
-def _visible(conversation: Conversation, caller: Caller, *, archived: bool) -> bool:
-    theirs = caller.may(Permission.CONVERSATION_READ_ANY) or conversation.owner.user_id == caller.owner.user_id
-    return theirs and (archived or conversation.status is not Status.ARCHIVED)

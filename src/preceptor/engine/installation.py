@@ -1,6 +1,7 @@
 """The installation: what a fresh one starts with, and what is swept now and then."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from preceptor.domain.agents import DEFAULT_AGENT, Agent
 from preceptor.domain.keys import BOOTSTRAP, ApiKey, StoredKey, hash_of
@@ -9,16 +10,20 @@ from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import DEFAULT_ORG, FIRST_ADMIN, Role, installation_admin, permissions_of
 from preceptor.domain.users import User
 from preceptor.engine.audit import note
+from preceptor.engine.erasing import Erasing
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
 CHECKPOINT_SIZE = 1000
 MARKED_TOGETHER = 50
+UNSENT = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
     session: Session
+    retention: timedelta | None = None
+    """How long after the last word a conversation is kept."""
 
     async def prepare(self, admin_key: str, *, adopt_key: bool = False) -> None:
         """Make sure of the organisation `default`, its admin, the agent `assistant` and the bootstrap key."""
@@ -31,12 +36,18 @@ class Installation:
         await session.write(program)
 
     async def sweep(self) -> int:
-        """Forget answers kept for idempotency that are older than a day, and sign-in links that no one used."""
+        """Forget answers kept for idempotency that are older than a day, sign-in links that no one used, files that no
+        one said anything with, and what was said in conversations that are older than they may be.
+        """
 
         async def program(work: Work) -> int:
-            return await work.idempotency.forget_old() + await work.sign_ins.forget_old()
+            unsent = await work.attachments.forget_unsent(work.now - UNSENT)
+            return unsent + await work.idempotency.forget_old() + await work.sign_ins.forget_old()
 
-        return await self.session.write(program)
+        forgotten = await self.session.write(program)
+        if self.retention is None:
+            return forgotten
+        return forgotten + await Erasing(self.session).expire(self.retention)
 
     async def checkpoint(self) -> Event | None:
         """Write the heads of all streams that grew into the installation's own stream; None when none did.

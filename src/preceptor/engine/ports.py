@@ -1,6 +1,6 @@
 """What the engine needs from the world. Adapters satisfy these by shape; nothing inherits from them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -9,9 +9,22 @@ from preceptor.domain.conversations.conversation import Conversation, Status
 from preceptor.domain.ids import AgentId, ConversationId, KeyId, OrgId, StreamId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey
 from preceptor.domain.log import Event, Head, NewEvent, Told
+from preceptor.domain.models import Capabilities
 from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import Owner
+from preceptor.domain.prompts.prompt import Ask, Prompt, Request
+from preceptor.domain.prompts.reply import Delta, Reply
+from preceptor.domain.reasoning.verdict import Judged
 from preceptor.domain.users import User
+from preceptor.engine.library import (
+    AssignmentRepository,
+    InstructionRepository,
+    LabelRepository,
+    PublishedRepository,
+    RatingRepository,
+)
+from preceptor.engine.repositories import AttachmentRepository, ViewRepository
+from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
 
 Result = TypeVar("Result")
 
@@ -19,13 +32,17 @@ Result = TypeVar("Result")
 class Log(Protocol):
     async def start(self, stream: StreamId, new: Sequence[NewEvent]) -> list[Event]: ...
 
-    async def append(self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None) -> list[Event]: ...
+    async def append(
+        self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None, take: bool = False
+    ) -> list[Event]: ...
 
     async def take_over(self, stream: StreamId) -> int: ...
 
     async def head(self, stream: StreamId) -> Head | None: ...
 
     async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]: ...
+
+    async def erase(self, stream: StreamId) -> int: ...
 
     async def grown(self, limit: int) -> list[Told]: ...
 
@@ -81,6 +98,10 @@ class ConversationRepository(Protocol):
 
     async def page(self, wanted: "WantedConversations", after: str | None, limit: int) -> list[Conversation]: ...
 
+    async def open_with(self, agent_id: AgentId) -> int: ...
+
+    async def quiet_since(self, before: datetime, limit: int) -> list[tuple[OrgId, ConversationId]]: ...
+
 
 class WantedConversations(Protocol):
     """Which conversations a list is about. None means any."""
@@ -124,6 +145,11 @@ class Work(Protocol):
         """The database's clock, which decides what has expired."""
         ...
 
+    @property
+    def org(self) -> OrgId:
+        """The organisation it is opened for."""
+        ...
+
     def within(self, org_id: OrgId) -> "Work":
         """The same transaction, inside one organisation. Only for work of the whole installation."""
         ...
@@ -147,6 +173,36 @@ class Work(Protocol):
     def conversations(self) -> ConversationRepository: ...
 
     @property
+    def instructions(self) -> InstructionRepository: ...
+
+    @property
+    def labels(self) -> LabelRepository: ...
+
+    @property
+    def ratings(self) -> RatingRepository: ...
+
+    @property
+    def published(self) -> PublishedRepository: ...
+
+    @property
+    def assignments(self) -> AssignmentRepository: ...
+
+    @property
+    def messages(self) -> MessageRepository: ...
+
+    @property
+    def turns(self) -> TurnRepository: ...
+
+    @property
+    def blobs(self) -> BlobRepository: ...
+
+    @property
+    def views(self) -> ViewRepository: ...
+
+    @property
+    def attachments(self) -> AttachmentRepository: ...
+
+    @property
     def idempotency(self) -> IdempotencyRepository: ...
 
     @property
@@ -158,6 +214,11 @@ Program = Callable[[Work], Awaitable[Result]]
 
 
 class Store(Protocol):
+    @property
+    def alone(self) -> bool:
+        """Whether no other process writes to the same database."""
+        ...
+
     async def read(self, owner: Owner, program: Program[Result]) -> Result: ...
 
     async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:
@@ -173,6 +234,10 @@ class World(Protocol):
     """The things a pure function may not ask for itself."""
 
     def now(self) -> datetime: ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, to wait by."""
+        ...
 
     def new_id(self) -> str: ...
 
@@ -191,3 +256,59 @@ class Seal(Protocol):
     def sign(self, message: bytes, purpose: str) -> str: ...
 
     def verify(self, message: bytes, signature: str, purpose: str) -> bool: ...
+
+
+class TokenCounter(Protocol):
+    """Counts as a model would. `estimated` when it can only come near."""
+
+    @property
+    def estimated(self) -> bool: ...
+
+    def count(self, text: str) -> int: ...
+
+
+class ChatModel(Protocol):
+    """A model that accepts accounted prompts only: first the bytes are made, then noted down, then sent."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def render(self, prompt: Prompt, ask: Ask) -> Request:
+        """The exact request. Pure: the same prompt gives the same bytes."""
+        ...
+
+    def send(self, request: Request, deadline: float) -> AsyncGenerator[Delta | Reply]:
+        """Send it once, and wait `deadline` seconds at most.
+
+        Ends with exactly one `Reply`, or raises `ModelFailure`; never tries again by itself.
+        """
+        ...
+
+
+class Models(Protocol):
+    """The models of this installation, by name."""
+
+    @property
+    def default(self) -> str: ...
+
+    def find(self, name: str | None) -> ChatModel:
+        """The model of this name, or the default one. One that cannot be had is a typed error."""
+        ...
+
+    def counter(self, name: str | None) -> TokenCounter: ...
+
+
+class Guardian(Protocol):
+    """Judges texts. Whatever fails on its side is a `GuardFailure`; it never raises, and never guesses Safe."""
+
+    @property
+    def name(self) -> str:
+        """What judged, for the record: rules say that they are rules."""
+        ...
+
+    async def judge(self, text: str) -> Judged: ...
+
+    async def close(self) -> None: ...

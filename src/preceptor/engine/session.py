@@ -1,13 +1,15 @@
 """A session: the store, opened for one caller. Features are built on one, so none can forget whose data it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from preceptor.domain.errors import Conflict, Invalid
 from preceptor.domain.ownership import Caller
+from preceptor.engine.compiled import Compilations
 from preceptor.engine.ports import Program, Seal, Store, Work, World
+from preceptor.engine.run import Means
 
 Result = TypeVar("Result")
 
@@ -49,35 +51,57 @@ class Session:
     seal: Seal
     caller: Caller
     once: Once | None = None
+    compilations: Compilations = field(default_factory=Compilations)
+    """Shared by all who use the same store."""
+    given: Means | None = None
 
     def acting_as(self, caller: Caller, once: Once | None = None) -> "Session":
-        return Session(self.store, self.world, self.seal, caller, once)
+        return replace(self, caller=caller, once=once)
+
+    @property
+    def means(self) -> Means:
+        """What turns are taken with."""
+        assert self.given is not None, "this session was opened without what turns are taken with"
+        return self.given
 
     async def read(self, program: Program[Result]) -> Result:
         return await self.store.read(self.caller.owner, program)
 
-    async def write(self, program: Program[Result]) -> Result:
+    async def write(self, program: Program[Result], encode: Callable[[Result], bytes] | None = None) -> Result:
         """Run `program` in one transaction; with an idempotency key, at most once in a day.
 
         The key, the effect and the answer are committed together: there is no moment at which one exists without the
-        others. Answers are sealed, because an answer may hold a secret that is shown once.
+        others. Answers are sealed, because an answer may hold a secret that is shown once. `encode` takes the place
+        of the surface's own where the transaction only starts something, and its result is not the answer yet.
         """
         if self.once is not None:
-            program = partial(self._at_most_once, self.once, program)
+            once = self.once if encode is None else replace(self.once, encode=encode)
+            program = partial(self._at_most_once, once, program)
         return await self.store.write(self.caller.owner, program)
 
-    async def _at_most_once(self, once: Once, program: Program[Result], work: Work) -> Result:
+    async def answered_before(self) -> None:
+        """Raise what was answered to an earlier request with the same idempotency key, before anything is looked at."""
+        if self.once is not None:
+            await self.read(partial(self._known, self.once))
+
+    async def _known(self, once: Once, work: Work) -> None:
+        """What an idempotency key stands for already is raised, as an answer or as a mistake."""
         context = f"{self.caller.owner.org_id}/{once.key}".encode()
         match await work.idempotency.find(once.key):
             case None:
-                # Claimed before anything is done: of two at once, one waits here, then finds the other's answer.
-                await work.idempotency.claim(once.key, once.fingerprint)
-                result = await program(work)
-                await work.idempotency.settle(once.key, self.seal.seal(once.encode(result), context))
-                return result
+                return
             case (fingerprint, _) if fingerprint != once.fingerprint:
                 raise IdempotencyMismatch
             case (_, None):
                 raise IdempotencyInProgress
             case (_, answer):
                 raise Replayed(self.seal.open(answer, context))
+
+    async def _at_most_once(self, once: Once, program: Program[Result], work: Work) -> Result:
+        await self._known(once, work)
+        # Claimed before anything is done: of two at once, one waits here, then finds the other's answer.
+        await work.idempotency.claim(once.key, once.fingerprint)
+        result = await program(work)
+        context = f"{self.caller.owner.org_id}/{once.key}".encode()
+        await work.idempotency.settle(once.key, self.seal.seal(once.encode(result), context))
+        return result

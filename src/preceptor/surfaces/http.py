@@ -12,14 +12,52 @@ from preceptor.settings import Auth, Settings
 from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.front import Front
 from preceptor.surfaces.limits import Buckets, Limits
-from preceptor.surfaces.rest import agents, conversations, errors, health, keys, orgs, sign_in, users
+from preceptor.surfaces.rest import (
+    agents,
+    assignments,
+    attachments,
+    bundles,
+    conversations,
+    erasing,
+    errors,
+    health,
+    impact,
+    instructions,
+    keys,
+    messages,
+    orgs,
+    reasoning,
+    sign_in,
+    turns,
+    users,
+    views,
+)
 from preceptor.surfaces.rest.dispatch import Dispatch
 from preceptor.surfaces.rest.document import describe
 from preceptor.surfaces.rest.routing import Gate, Operation, WithoutPermission
 from preceptor.surfaces.streams import Streams
 from preceptor.surfaces.web import home
 
-ROUTERS = (health, home, sign_in, orgs, users, keys, agents, conversations)
+ROUTERS = (
+    health,
+    home,
+    sign_in,
+    orgs,
+    users,
+    keys,
+    impact,
+    bundles,
+    instructions,
+    agents,
+    assignments,
+    conversations,
+    messages,
+    turns,
+    reasoning,
+    views,
+    erasing,
+    attachments,
+)
 OWN_PATHS = frozenset({"/openapi.json"})
 
 
@@ -36,7 +74,13 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     )
     metrics = metrics or Metrics()
     app.state.streams = Streams(metrics)
-    app.state.gate = Gate(preceptor, Gatekeeper(preceptor, _oidc(settings)), _limits(settings), settings.max_body_bytes)
+    app.state.gate = Gate(
+        preceptor,
+        Gatekeeper(preceptor, _oidc(settings)),
+        _limits(settings),
+        settings.max_body_bytes,
+        settings.max_attachment_bytes,
+    )
     for feature in ROUTERS:
         app.router.routes.extend(feature.router.routes)
     refuse_unguarded(app.routes)

@@ -5,7 +5,10 @@ from typing import Any
 
 from preceptor.domain import errors
 from preceptor.domain.errors import Malformed, PreceptorError
+from preceptor.domain.prompts.reply import ModelTimeout
 from preceptor.domain.value import Value
+from preceptor.engine.accepting import TurnInProgress
+from preceptor.engine.failing import TurnFailed, TurnOverBudget, TurnTimeout, TurnUnguarded
 
 MEDIA_TYPE = "application/problem+json"
 BODY_PATIENCE = 30.0
@@ -45,6 +48,10 @@ FACES: dict[type[PreceptorError], Face] = {
     errors.Invalid: Face(422, "Invalid request", exit_code=2),
     errors.PreconditionRequired: Face(428, "If-Match required"),
     errors.Busy: Face(429, "Too many requests"),
+    TurnOverBudget: Face(429, "Over budget"),
+    TurnUnguarded: Face(503, "Guard unavailable"),
+    TurnTimeout: Face(504, "Upstream timeout"),
+    ModelTimeout: Face(504, "Upstream timeout"),
     errors.Upstream: Face(502, "Upstream failed"),
     errors.Unavailable: Face(503, "Unavailable"),
     errors.DiskFull: Face(507, "Disk full"),
@@ -71,6 +78,7 @@ class Problem(Value):
     detail: str
     errors: tuple[Complaint, ...] | None = None
     request_id: str | None = None
+    turn_id: str | None = None
 
 
 def face_of(error: PreceptorError) -> Face:
@@ -79,7 +87,8 @@ def face_of(error: PreceptorError) -> Face:
 
 def problem_of(error: PreceptorError) -> Problem:
     face = face_of(error)
-    return Problem(title=face.title, status=face.http, code=error.code, detail=str(error))
+    turn_id = error.turn_id if isinstance(error, TurnFailed | TurnInProgress) else None
+    return Problem(title=face.title, status=face.http, code=error.code, detail=str(error), turn_id=turn_id)
 
 
 def headers_of(error: PreceptorError) -> dict[str, str]:

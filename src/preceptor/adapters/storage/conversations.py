@@ -2,15 +2,17 @@
 
 import unicodedata
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, bindparam, cast, or_, select
+from sqlalchemy import ColumnElement, Text, and_, bindparam, cast, func, or_, select
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.statements import Statement, body_by_id, insert_into, limited, mine, update_by_key
-from preceptor.adapters.storage.tables import conversations
-from preceptor.domain.conversations.conversation import Conversation
-from preceptor.domain.ids import ConversationId
+from preceptor.adapters.storage.tables import conversations, events, streams
+from preceptor.domain.conversations.conversation import Conversation, Status
+from preceptor.domain.ids import AgentId, ConversationId, OrgId
+from preceptor.domain.times import to_micros
 from preceptor.engine.ports import WantedConversations
 
 ADD = insert_into(conversations)
@@ -41,6 +43,29 @@ PAGE = Statement.of(
     )
 )
 
+OPEN_WITH = Statement.of(
+    select(func.count())
+    .select_from(conversations)
+    .where(
+        mine(conversations),
+        conversations.c.agent == bindparam("agent"),
+        conversations.c.status == bindparam("status"),
+    )
+)
+
+# A sweep of the installation, over all organisations: by when the last thing happened in each.
+_HEAD = and_(streams.c.org == conversations.c.org, streams.c.id == conversations.c.id)
+_LAST = and_(events.c.org == streams.c.org, events.c.stream == streams.c.id, events.c.seq == streams.c.seq)
+QUIET = Statement.of(
+    limited(
+        select(conversations.c.org, conversations.c.id)
+        .join(streams, _HEAD)
+        .join(events, _LAST)
+        .where(conversations.c.status != bindparam("but"), events.c.at < bindparam("before"))
+        .order_by(events.c.at)
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SqlConversations:
@@ -67,6 +92,16 @@ class SqlConversations:
             limit=limit,
         )
         return [Conversation.model_validate_json(row[0]) for row in rows]
+
+    async def open_with(self, agent_id: AgentId) -> int:
+        """How many conversations with an agent are not archived."""
+        row = await self.work.one(OPEN_WITH, agent=agent_id, status=Status.ACTIVE.value)
+        return row[0] if row else 0
+
+    async def quiet_since(self, before: datetime, limit: int) -> list[tuple[OrgId, ConversationId]]:
+        """Conversations in which nothing has happened since then, of all organisations; not those that are erased."""
+        rows = await self.work.all(QUIET, but=Status.ERASED.value, before=to_micros(before), limit=limit)
+        return [(org, conversation) for org, conversation in rows]
 
 
 def _columns(conversation: Conversation) -> dict[str, Any]:

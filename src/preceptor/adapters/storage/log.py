@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 import orjson
-from sqlalchemy import Integer, bindparam, case, literal_column, select, update
+from sqlalchemy import Integer, bindparam, case, literal_column, null, select, update
 
 from preceptor.adapters.randomness import random_bytes
 from preceptor.adapters.storage.connection import Transaction
@@ -32,6 +32,11 @@ MOVE = Statement.of(
     .where(mine(streams), streams.c.id == bindparam("named"))
     .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
 )
+MOVE_TAKING = Statement.of(
+    update(streams)
+    .where(mine(streams), streams.c.id == bindparam("named"))
+    .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"), epoch=bindparam("to_epoch"))
+)
 # A stream is marked once after each checkpoint, not at every append: the mark is indexed, the head is not.
 MARK = Statement.of(update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(grown=ONE))
 TAKE = Statement.of(
@@ -43,6 +48,11 @@ AFTER = Statement.of(
         .where(mine(events), events.c.stream == bindparam("stream"), events.c.seq > bindparam("after"))
         .order_by(events.c.seq)
     )
+)
+ERASE = Statement.of(
+    update(events)
+    .where(mine(events), events.c.stream == bindparam("of"), events.c.payload.is_not(None))
+    .values(payload=null(), salt=null())
 )
 # Checkpoints are the installation's: they cover the streams of every organisation.
 GROWN = Statement.of(
@@ -73,8 +83,13 @@ class SqlLog:
         await self.work.run(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0, grown=1)
         return sealed
 
-    async def append(self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None) -> list[Event]:
-        """Add to a stream. With an `epoch`, only while no other writer has taken the stream over."""
+    async def append(
+        self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None, take: bool = False
+    ) -> list[Event]:
+        """Add to a stream. With an `epoch`, only while no other writer has taken the stream over.
+
+        With `take`, become its one writer in the same step: what is added has the epoch that others are fenced off by.
+        """
         org, executor = self.work.org, self.work.executor
         found = executor.heads.get((org, stream)) or next(iter(await executor.all(LOCK_HEAD, (org, stream))), None)
         if found is None and stream == ORG_STREAM:
@@ -84,8 +99,12 @@ class SqlLog:
         seq, before, current, grown = found
         if epoch is not None and epoch != current:
             raise Fenced(stream=stream)
-        sealed = await self._write(stream, Head(seq, before, current), new)
-        await executor.run(MOVE, (sealed[-1].seq, sealed[-1].hash, org, stream))
+        sealed = await self._write(stream, Head(seq, before, current + take), new)
+        last = sealed[-1]
+        if take:
+            await executor.run(MOVE_TAKING, (last.seq, last.hash, last.epoch, org, stream))
+        else:
+            await executor.run(MOVE, (last.seq, last.hash, org, stream))
         if not grown:
             await executor.run(MARK, (org, stream))
         return sealed
@@ -106,6 +125,10 @@ class SqlLog:
     async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]:
         rows = await self.work.all(AFTER, stream=stream, after=seq, limit=limit)
         return [Event(*row) for row in rows]
+
+    async def erase(self, stream: StreamId) -> int:
+        """Erase what every event of a stream says, for good. That it happened, when, and its hash stay."""
+        return await self.work.run(ERASE, of=stream)
 
     async def grown(self, limit: int) -> list[Told]:
         """Up to `limit` streams that have grown since a checkpoint told of them; our own is not among them."""

@@ -34,8 +34,15 @@ RECONNECT = 0.5
 """Seconds between two attempts to reach a database that went away, while someone waits for it."""
 TRIES = 20
 LOOK_AGAIN = 0.5
-SESSION = "-c statement_timeout=30000 -c default_transaction_isolation=repeatable\\ read"
-"""A transaction that changes what another changed since it began fails and is run again: no edit is lost unseen."""
+SESSION = (
+    "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000 "
+    "-c default_transaction_isolation=repeatable\\ read"
+)
+"""A transaction that changes what another changed since it began fails and is run again: no edit is lost unseen.
+
+One whose process stands still is ended, so that what it holds does not keep others from taking over.
+"""
+
 
 TENANT_ROLE = "preceptor_tenant"
 OPEN = "SELECT clock_timestamp(), set_config('role', %(role)s, true), set_config('preceptor.org', %(org)s, true)"
@@ -76,6 +83,9 @@ class PostgresExecutor:
 
 
 class PostgresStore:
+    alone = False
+    """Whether no other process writes to the same database."""
+
     def __init__(
         self,
         pool: "AsyncConnectionPool[AsyncConnection[Row]]",

@@ -2,6 +2,7 @@
 
 Statements run in the event loop's own thread, where nothing fights them for the interpreter; only what waits for the
 disk or for a lock, `COMMIT` and a contended `BEGIN`, is handed to a thread. What comes meanwhile is the next batch.
+On a disk that flushes sooner than a thread can be woken, `COMMIT` is not handed over either.
 """
 
 import asyncio
@@ -32,6 +33,8 @@ LARGEST_BATCH = 256
 MOST_HEADS = 10_000
 CHECKPOINT_PAGES = 8000
 """The write-ahead log grows to 32 MB before it is folded into the file: busy pages are then copied once, not often."""
+QUICK = 0.0003
+"""Seconds: a disk whose flushes take less is not worth the hand-over to a thread."""
 PATIENCE_MS = 5000
 """How long a commit waits for another process that holds the file's lock."""
 
@@ -41,6 +44,7 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only forgotten
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     return connection
 
@@ -89,6 +93,9 @@ class Job:
 class SqliteStore:
     """Belongs to the event loop it was made in; calls from other loops are passed on to that one."""
 
+    alone = True
+    """Whether no other process writes to the same database."""
+
     def __init__(self, path: Path, world: World, *, committed: Callable[[int, float], None] | None = None) -> None:
         self.path = path
         self.tails = Tails(look_again=None)
@@ -105,6 +112,8 @@ class SqliteStore:
         self._now = world.now()
         self._waiting: list[Job] = []
         self._bell = asyncio.Event()
+        self._flush = 1.0
+        """How long a commit takes here, in seconds: a running mean, in which one slow commit weighs much."""
         self._writer = asyncio.create_task(self._write_on())
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
@@ -196,8 +205,17 @@ class SqliteStore:
             step(job)
             reach("sqlite.step")
         reach("sqlite.before-commit")
-        await self._loop.run_in_executor(self._thread, self._writing.execute, "COMMIT")
+        if self._flush < QUICK:
+            self._commit()
+        else:
+            await self._loop.run_in_executor(self._thread, self._commit)
         reach("sqlite.after-commit")
+
+    def _commit(self) -> None:
+        began = time.perf_counter()
+        self._writing.execute("COMMIT")
+        took = time.perf_counter() - began
+        self._flush = took if took > QUICK else 0.9 * self._flush + 0.1 * took
 
     async def _begin(self) -> None:
         """Take the write lock: at once, as is usual, or in a thread while another process holds it."""

@@ -108,3 +108,122 @@ idempotency = Table(
     Column("created", BigInteger, nullable=False),
     Index("idempotency_by_age", "created"),
 )
+
+# A family of versions, with what its head says that lists are filtered by.
+instructions = Table(
+    "instructions",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("id", Word, primary_key=True),
+    Column("head", Word, nullable=False),
+    Column("type", Word, nullable=False),
+    Column("category", Word, nullable=False),
+    Column("role", Word, nullable=False),
+    Column("status", Word, nullable=False),
+    Column("public", Integer, nullable=False),
+    Column("deleted", Integer, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("tags", Text, nullable=False),
+    Index("instructions_by_kind", "org", "type", "category", "status"),
+    Index("instructions_by_status", "org", "status"),
+)
+
+instruction_versions = Table(
+    "instruction_versions",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("id", Word, primary_key=True),
+    Column("family", Word, nullable=False),
+    Column("version", Word, nullable=False),
+    Column("status", Word, nullable=False),
+    Column("parent", Word),
+    Column("updated", BigInteger, nullable=False),
+    Column("updated_by", Word, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("instruction_versions_once", "org", "family", "version", unique=True),
+    Index("instruction_versions_by_parent", "org", "parent"),
+)
+
+
+def _one_holds_now(name: str, *columns: str) -> Index:
+    """Rows say what held from `since` until `until`. The one without an end holds now; only ends are ever written."""
+    ongoing = text("until IS NULL")
+    return Index(name, *columns, unique=True, sqlite_where=ongoing, postgresql_where=ongoing)
+
+
+instruction_statuses = Table(
+    "instruction_statuses",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("id", Word, primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("family", Word, nullable=False),
+    Column("status", Word, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("until", BigInteger),
+    _one_holds_now("instruction_statuses_now", "org", "id"),
+    Index("instruction_statuses_by_family", "org", "family"),
+)
+
+instruction_labels = Table(
+    "instruction_labels",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("family", Word, primary_key=True),
+    Column("name", Word, primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("instruction", Word, nullable=False),
+    Column("user", Word, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("until", BigInteger),
+    _one_holds_now("instruction_labels_now", "org", "family", "name"),
+)
+
+instruction_ratings = Table(
+    "instruction_ratings",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("family", Word, primary_key=True),
+    Column("user", Word, primary_key=True),
+    Column("score", Integer, nullable=False),
+)
+
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("id", Word, primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("agent", Word, nullable=False),
+    Column("family", Word, nullable=False),
+    Column("pin", Word, nullable=False),
+    Column("priority", BigInteger, nullable=False),
+    Column("active", Integer, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("until", BigInteger),
+    Column("body", Text, nullable=False),
+    _one_holds_now("assignments_now", "org", "agent", "family"),
+    Index("assignments_by_agent", "org", "agent", "priority"),
+    Index("assignments_by_family", "org", "family"),
+)
+
+# What an organisation shows to all others: snapshots of published fields, which only their owner writes.
+published_instructions = Table(
+    "published_instructions",
+    metadata,
+    Column("id", Word, primary_key=True),
+    Column("org", Word, nullable=False),
+    Column("family", Word, nullable=False),
+    Column("head", Integer, nullable=False),
+    Column("withdrawn", Integer, nullable=False),
+    Column("type", Word, nullable=False),
+    Column("category", Word, nullable=False),
+    Column("role", Word, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("tags", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("published_instructions_by_family", "family"),
+    Index("published_instructions_heads", "id", sqlite_where=text("head = 1"), postgresql_where=text("head = 1")),
+)

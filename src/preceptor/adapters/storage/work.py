@@ -1,14 +1,23 @@
 """A unit of work: one transaction and the repositories on it. Repositories speak values and never commit."""
 
 from preceptor.adapters.storage.agents import SqlAgents
+from preceptor.adapters.storage.assignments import SqlAssignments
+from preceptor.adapters.storage.attachments import SqlAttachments
+from preceptor.adapters.storage.blobs import SqlBlobs
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.conversations import SqlConversations
 from preceptor.adapters.storage.idempotency import SqlIdempotency
+from preceptor.adapters.storage.instructions import SqlInstructions
 from preceptor.adapters.storage.keys import SqlKeys
+from preceptor.adapters.storage.labels import SqlLabels, SqlRatings
 from preceptor.adapters.storage.log import SqlLog
+from preceptor.adapters.storage.messages import SqlMessages
 from preceptor.adapters.storage.orgs import SqlOrgs
+from preceptor.adapters.storage.published import SqlPublished
 from preceptor.adapters.storage.sign_ins import SqlSignIns
+from preceptor.adapters.storage.turns import SqlTurns
 from preceptor.adapters.storage.users import SqlUsers
+from preceptor.adapters.storage.views import SqlViews
 from preceptor.domain.ids import OrgId
 from preceptor.domain.ownership import INSTALLATION
 
@@ -44,8 +53,48 @@ class SqlWork(Transaction):
         return SqlAgents(self)
 
     @property
+    def instructions(self) -> SqlInstructions:
+        return SqlInstructions(self)
+
+    @property
+    def labels(self) -> SqlLabels:
+        return SqlLabels(self)
+
+    @property
+    def ratings(self) -> SqlRatings:
+        return SqlRatings(self)
+
+    @property
+    def published(self) -> SqlPublished:
+        return SqlPublished(self)
+
+    @property
+    def assignments(self) -> SqlAssignments:
+        return SqlAssignments(self)
+
+    @property
     def conversations(self) -> SqlConversations:
         return SqlConversations(self)
+
+    @property
+    def messages(self) -> SqlMessages:
+        return SqlMessages(self)
+
+    @property
+    def turns(self) -> SqlTurns:
+        return SqlTurns(self)
+
+    @property
+    def blobs(self) -> SqlBlobs:
+        return SqlBlobs(self)
+
+    @property
+    def views(self) -> SqlViews:
+        return SqlViews(self)
+
+    @property
+    def attachments(self) -> SqlAttachments:
+        return SqlAttachments(self)
 
     @property
     def idempotency(self) -> SqlIdempotency:

@@ -1,16 +1,18 @@
 """A conversation, folded from its events."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 from functools import reduce
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from pydantic import AwareDatetime, Field, JsonValue, StringConstraints
 
-from preceptor.domain.ids import AgentId, ConversationId
+from preceptor.domain.ids import AgentId, ConversationId, StreamId
 from preceptor.domain.log import Event, NewEvent
 from preceptor.domain.ownership import Owner
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.times import from_micros
 from preceptor.domain.value import ANY_TEXT, Json, Value, left_out, told
 
@@ -22,11 +24,16 @@ Metadata = Annotated[dict[Label, Json], Field(max_length=50)]
 class Status(StrEnum):
     ACTIVE = "active"
     ARCHIVED = "archived"
+    ERASED = "erased"
+    """Nothing of what was said is left, only that something was."""
 
 
 class NewConversation(Value):
     agent_id: str = Field(min_length=1, max_length=128, pattern=ANY_TEXT)
     title: Title | None = None
+    parameters: RequestParameters | None = Field(
+        default=None, description="For all its messages, where a message does not say otherwise."
+    )
     metadata: Metadata = Field(default_factory=dict)
 
 
@@ -34,6 +41,7 @@ class ConversationChange(Value):
     """What to change; what is left out stays."""
 
     title: Title | None = None
+    parameters: RequestParameters | None = None
     metadata: Metadata = left_out()
 
 
@@ -42,6 +50,7 @@ class Conversation(Value):
     agent_id: AgentId
     title: str | None
     status: Status
+    parameters: RequestParameters | None = None
     metadata: dict[str, JsonValue]
     owner: Owner
     created_at: AwareDatetime
@@ -66,6 +75,13 @@ def archived() -> NewEvent:
     return NewEvent("conversation.archived", "{}")
 
 
+def erased(conversation: Conversation) -> NewEvent:
+    """Whose it was and with whom is all that is kept; the event that said so is erased with the rest."""
+    facts = {"agentId": conversation.agent_id, "owner": conversation.owner.model_dump(mode="json")}
+    kept = facts | {"createdAt": conversation.created_at.isoformat(), "revision": conversation.revision + 1}
+    return NewEvent("conversation.erased", orjson.dumps(kept).decode())
+
+
 def fold(events: Iterable[Event], state: Conversation | None = None) -> Conversation | None:
     """The conversation after `events`; None while it has not started."""
     return reduce(after, events, state)
@@ -73,15 +89,18 @@ def fold(events: Iterable[Event], state: Conversation | None = None) -> Conversa
 
 def after(state: Conversation | None, event: Event) -> Conversation | None:
     """One step of the fold. Events of other kinds (turns, messages) are not about the conversation itself."""
+    if event.payload is None:
+        return state  # it was erased, and the event that erased it says what is left
     at = from_micros(event.at)
     match event.kind:
         case "conversation.started":
-            facts = orjson.loads(event.payload or "{}")
+            facts = orjson.loads(event.payload)
             return Conversation(
                 conversation_id=ConversationId(event.stream),
                 agent_id=facts["agentId"],
                 title=facts["title"],
                 status=Status.ACTIVE,
+                parameters=_parameters(facts.get("parameters")),
                 metadata=facts["metadata"],
                 owner=Owner.model_validate(facts["owner"]),
                 created_at=at,
@@ -89,12 +108,32 @@ def after(state: Conversation | None, event: Event) -> Conversation | None:
                 revision=1,
             )
         case "conversation.changed":
-            change = ConversationChange.model_validate_json(event.payload or "{}")
+            change = ConversationChange.model_validate_json(event.payload)
             return _stepped(state, at, **told(change))
         case "conversation.archived":
             return _stepped(state, at, status=Status.ARCHIVED)
+        case "conversation.erased":
+            return _erased(event.stream, orjson.loads(event.payload), at)
         case _:
             return state
+
+
+def _erased(stream: StreamId, facts: Any, at: datetime) -> Conversation:
+    return Conversation(
+        conversation_id=ConversationId(stream),
+        agent_id=facts["agentId"],
+        title=None,
+        status=Status.ERASED,
+        metadata={},
+        owner=Owner.model_validate(facts["owner"]),
+        created_at=datetime.fromisoformat(facts["createdAt"]),
+        updated_at=at,
+        revision=facts["revision"],
+    )
+
+
+def _parameters(facts: Any) -> RequestParameters | None:
+    return None if facts is None else RequestParameters.model_validate(facts)
 
 
 def _stepped(state: Conversation | None, at: AwareDatetime, **news: object) -> Conversation | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, StringConstraints, ValidationError
 
 from preceptor.domain.errors import Invalid
-from preceptor.domain.value import ANY_TEXT, VISIBLE_TEXT, Value
+from preceptor.domain.value import ANY_TEXT, FROM_JSON, VISIBLE_TEXT, Value
 
 LONGEST_PROMPT = 50_000
 LONGEST_LINE = 10_000
@@ -60,7 +60,7 @@ class Example(Value):
 
 
 class Step(Value):
-    order: int = Field(ge=0, lt=2**31)
+    order: Annotated[int, Field(ge=0, lt=2**31), FROM_JSON]
     name: Line
     description: LooseText = ""
     optional: bool = False
@@ -75,7 +75,9 @@ class Mode(StrEnum):
 
 
 class ValidationRules(Value):
-    max_response_length: int | None = Field(default=None, ge=1, lt=2**31, description="In characters.")
+    max_response_length: Annotated[int, Field(ge=1, lt=2**31), FROM_JSON] | None = Field(
+        default=None, description="In characters."
+    )
     required_keywords: Keywords = ()
     prohibited_keywords: Keywords = ()
     mode: Mode = Mode.REPORT
@@ -95,6 +97,28 @@ class Content(Value):
     dont_list: Lines = ()
     examples: Annotated[tuple[Example, ...], Field(max_length=MOST_LINES)] = ()
     steps: Annotated[tuple[Step, ...], Field(max_length=MOST_LINES)] = ()
+    validation_rules: ValidationRules | None = Field(
+        default=None,
+        exclude_if=_unsaid,
+        description="Accepted here too; they are kept, and read back, beside `content`.",
+    )
+
+
+class ContentPatch(Value):
+    """A JSON merge patch of content: a field that is named is replaced whole, null takes it away, the rest stays."""
+
+    system_prompt: Prompt | None = None
+    guidelines: Lines | None = None
+    constraints: Annotated[tuple[WrittenConstraint, ...], Field(max_length=MOST_LINES)] | None = None
+    suggestions: Lines | None = None
+    tone: Word | None = None
+    language: Word | None = None
+    formality: Word | None = None
+    do_list: Lines | None = None
+    dont_list: Lines | None = None
+    examples: Annotated[tuple[Example, ...], Field(max_length=MOST_LINES)] | None = None
+    steps: Annotated[tuple[Step, ...], Field(max_length=MOST_LINES)] | None = None
+    validation_rules: ValidationRules | None = None
 
 
 def text_of(constraint: WrittenConstraint) -> str:

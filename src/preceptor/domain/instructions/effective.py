@@ -1,15 +1,17 @@
 """What an agent is told in the end, and where every line of it comes from."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from preceptor.domain.ids import AssignmentId, InstructionId
+from preceptor.domain.ids import AssignmentId, InstructionId, UserId
 from preceptor.domain.instructions.content import (
     Content,
     Example,
+    Line,
     Lines,
     Step,
     ValidationRules,
@@ -17,6 +19,7 @@ from preceptor.domain.instructions.content import (
     is_locked,
     text_of,
 )
+from preceptor.domain.instructions.documents import Quoted
 from preceptor.domain.instructions.instruction import InstructionVersion
 from preceptor.domain.value import Value
 
@@ -26,6 +29,20 @@ class Customizations(Value):
 
     additional_guidelines: Lines = ()
     disabled_constraints: Lines = Field(default=(), description="By exact text, or by the constraint's id.")
+    reason: Line | None = Field(
+        default=None, description="Why a locked constraint, or another organisation's, is disabled. It needs leave."
+    )
+
+
+class Override(Value):
+    """Leave to disable constraints that are locked or another organisation's: these very texts and no others.
+
+    A constraint that is locked, reworded or added later is not covered until someone with leave writes it down again.
+    """
+
+    constraints: Lines
+    by: UserId
+    reason: str
 
 
 class Assignment(Value):
@@ -39,6 +56,11 @@ class Assignment(Value):
     """Orders what was applied in the same moment."""
     is_active: bool = True
     customizations: Customizations = Customizations()
+    override: Override | None = None
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        return self.override.constraints if self.override else ()
 
 
 class Disabling(Value):
@@ -52,8 +74,8 @@ class Disabling(Value):
 _NOTHING = Disabling()
 
 
-def disabling(content: Content, customizations: Customizations) -> Disabling:
-    """Indexes into `content.constraints`."""
+def disabling(content: Content, customizations: Customizations, leave: Collection[str] = ()) -> Disabling:
+    """Indexes into `content.constraints`. Locked ones whose text is in `leave` go as well."""
     wanted = customizations.disabled_constraints
     if not wanted:
         return _NOTHING
@@ -62,8 +84,11 @@ def disabling(content: Content, customizations: Customizations) -> Disabling:
         for index, constraint in enumerate(content.constraints)
         if text_of(constraint) in wanted or id_of(constraint) in wanted
     }
-    locked = frozenset(index for index in hit if is_locked(content.constraints[index]))
-    known = {text_of(constraint) for constraint in content.constraints} | {id_of(c) for c in content.constraints}
+    constraints = content.constraints
+    locked = frozenset(
+        index for index in hit if is_locked(constraints[index]) and text_of(constraints[index]) not in leave
+    )
+    known = {text_of(constraint) for constraint in constraints} | {id_of(constraint) for constraint in constraints}
     unmatched = tuple(entry for entry in wanted if entry not in known)
     return Disabling(disabled=frozenset(hit) - locked, locked=locked, unmatched=unmatched)
 
@@ -81,6 +106,7 @@ class Rule(StrEnum):
     BY_PRIORITY = "lower_priority_number"
     BY_AGE = "applied_first"
     STRICTEST = "strictest"
+    QUOTED = "mentioned_document"
 
 
 class Reason(StrEnum):
@@ -88,15 +114,17 @@ class Reason(StrEnum):
 
     DUPLICATE = "duplicate"
     DISABLED = "disabled_by_customization"
+    LOCK_OVERRIDDEN = "lock_overridden"
     OUTRANKED = "outranked"
     LESS_STRICT = "less_strict"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Origin:
     """Where something was said. `field` and `index` are those of the version, or of the assignment's customizations.
 
-    One is made for every line of every merge, so these are plain records; in JSON they look like any other value.
+    One is made for every line of every merge, so these are plain records, which nothing changes once they are made
+    (to freeze them would double what a merge costs); in JSON they look like any other value.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = Value.model_config
@@ -109,19 +137,22 @@ class Origin:
     assignment: AssignmentId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Source(Origin):
     """Whence the part of the answer at `path`, a JSON pointer."""
 
     rule: Rule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Overridden(Origin):
     """Said, but not told to the agent. `path` is what stands in its place, or the list it would have been in."""
 
     text: str
     reason: Reason
+    by: UserId | None = None
+    """Who used their leave to disable it."""
+    because: str | None = None
 
 
 class Notice(Value):
@@ -148,6 +179,7 @@ class Effective(Value):
     dont_list: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     steps: tuple[Step, ...] = ()
+    documents: tuple[Quoted, ...] = ()
     validation_rules: ValidationRules | None = None
     sources: tuple[Source, ...] = ()
     overridden: tuple[Overridden, ...] = ()

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from preceptor.domain.errors import Invalid
 from preceptor.domain.ids import FamilyId, InstructionId, UserId
@@ -13,13 +13,13 @@ from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import Version
 from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
-from preceptor.domain.value import ANY_TEXT, Text, Value, Whole
+from preceptor.domain.value import ANY_TEXT, FROM_JSON, Real, Text, Value, Whole
 
 Description = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
 Changelog = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
 Tags = Annotated[tuple[Word, ...], Field(max_length=100)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
-Scalar = bool | Whole | float | Text
+Scalar = bool | Whole | Real | Text
 
 SUGGESTED: dict[str, frozenset[str]] = {
     "category": frozenset({"support", "coding", "analysis", "general"}),
@@ -49,8 +49,18 @@ class VariableType(StrEnum):
     ENUM = "enum"
 
 
+_OPTIONS: dict[str, JsonValue] = {
+    "oneOf": [
+        {"required": ["type", "options"], "properties": {"type": {"const": "enum"}, "options": {"minItems": 1}}},
+        {"properties": {"type": {"enum": ["string", "number", "boolean"]}, "options": {"maxItems": 0}}},
+    ]
+}
+
+
 class Variable(Value):
     """A gap in a template. One that is not required and has no default is left empty."""
+
+    model_config = ConfigDict(json_schema_extra=_OPTIONS)
 
     name: VariableName
     type: VariableType = VariableType.STRING
@@ -58,7 +68,9 @@ class Variable(Value):
     required: bool = True
     default: Scalar | None = None
     options: Annotated[tuple[Text, ...], Field(max_length=200)] = Field(default=(), description="Of an enum.")
-    max_length: int = Field(default=1_000, ge=1, le=10_000, description="Of what is inserted, in characters.")
+    max_length: Annotated[int, Field(ge=1, le=10_000), FROM_JSON] = Field(
+        default=1_000, description="Of what is inserted, in characters."
+    )
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -80,26 +92,6 @@ class TwoSetsOfRules(Invalid):
         return "validationRules and content.validationRules differ. Send one of them; the first is where they are kept."
 
 
-def with_rules_on_top(given: Any) -> Any:
-    """Accept `content.validationRules` too, and move it to where rules are kept."""
-    if not isinstance(given, dict):
-        return given
-    fields = cast("dict[str, Any]", given)
-    content = fields.get("content")
-    if not isinstance(content, dict) or "validationRules" not in content:
-        return fields
-    inner = cast("dict[str, Any]", content)
-    key = "validation_rules" if "validation_rules" in fields else "validationRules"
-    if key in fields and _rules(fields[key]) != _rules(inner["validationRules"]):
-        raise TwoSetsOfRules
-    rest = {name: value for name, value in inner.items() if name != "validationRules"}
-    return fields | {"content": rest, key: inner["validationRules"]}
-
-
-def _rules(given: Any) -> ValidationRules | None:
-    return None if given is None else ValidationRules.model_validate(given)
-
-
 class Authored(Value):
     """What its author decides about an instruction, in one version or before there is any."""
 
@@ -114,7 +106,17 @@ class Authored(Value):
     tags: Tags = ()
     is_public: bool = False
 
-    _accept_inner_rules = model_validator(mode="before")(with_rules_on_top)
+    @model_validator(mode="after")
+    def _keeps_rules_on_top(self) -> Self:
+        """Rules inside `content` are moved. This value is being made, so no one has seen it yet."""
+        inner = self.content.validation_rules
+        if inner is None:
+            return self
+        if self.validation_rules not in (None, inner):
+            raise TwoSetsOfRules
+        object.__setattr__(self, "content", self.content.model_copy(update={"validation_rules": None}))
+        object.__setattr__(self, "validation_rules", inner)
+        return self
 
     @model_validator(mode="after")
     def _declares_once(self) -> Self:
@@ -131,6 +133,14 @@ class NewInstruction(Authored):
     changelog: Changelog | None = None
 
 
+class Remark(Value):
+    """A warning about what was saved; it was saved all the same."""
+
+    code: str
+    sentence: str
+    path: str = Field(description="A JSON pointer into the instruction.")
+
+
 class InstructionVersion(Authored):
     """One immutable version of an instruction; only its status moves. Editing makes another."""
 
@@ -141,8 +151,10 @@ class InstructionVersion(Authored):
     parent_instruction_id: InstructionId | None = None
     restored_from: InstructionId | None = None
     created_from_template: str | None = Field(default=None, description="The template's instructionId, @ and version.")
+    copied_from: str | None = Field(default=None, description="The original's instructionId, @ and version.")
     changelog: Changelog | None = None
     bump_reason: str | None = None
+    warnings: tuple[Remark, ...] = ()
     owner: Owner
     created_by: UserId
     updated_by: UserId

@@ -77,7 +77,7 @@ def _bare(line: str) -> str:
 
 def _weakened(effective: Effective) -> Iterator[Finding]:
     for lost in effective.overridden:
-        if lost.reason is Reason.DISABLED:
+        if lost.reason in (Reason.DISABLED, Reason.LOCK_OVERRIDDEN):
             sentence = f"{_short(lost.text)} is switched off by a customization of {lost.assignment}."
             yield Finding(kind=Kind.WEAKENED, path=lost.path, sentence=sentence)
     for notice in effective.warnings:

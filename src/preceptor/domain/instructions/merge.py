@@ -21,7 +21,7 @@ from preceptor.domain.instructions.effective import (
 from preceptor.domain.instructions.folding import line_key
 from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
-from preceptor.domain.instructions.tracing import Merged, Said, listed, strictest
+from preceptor.domain.instructions.tracing import Merged, Said, Speech, joined, listed, strictest
 
 _TURN = {kind: place for place, kind in enumerate(InstructionType)}
 _MILDNESS = {mode: place for place, mode in enumerate(Mode)}
@@ -31,26 +31,33 @@ SEPARATOR = "\n\n"
 
 def merge(assignments: Iterable[Assignment]) -> Effective:
     """The same answer whatever order the assignments are given in. An assignment given twice counts once."""
-    ranked = sorted({assignment.assignment_id: assignment for assignment in assignments}.values(), key=turn)
-    active = [assignment for assignment in ranked if assignment.is_active]
-    speakers = [assignment for assignment in active if _speaks(assignment)]
-    by_authority = sorted(speakers, key=_authority)
+    return merge_in_turn(in_turn(assignments))
+
+
+def in_turn(assignments: Iterable[Assignment]) -> list[Assignment]:
+    """The active ones, in the order in which they speak."""
+    active = {one.assignment_id: one for one in assignments if one.is_active}
+    return sorted(active.values(), key=turn)
+
+
+def merge_in_turn(active: Sequence[Assignment]) -> Effective:
+    speakers = [assignment for assignment in active if speaks(assignment)]
     fields = {
         "prompts": _prompts(speakers),
-        "guidelines": listed("/guidelines", chain.from_iterable(map(_guidelines, speakers))),
+        "guidelines": joined("/guidelines", chain.from_iterable(map(_guidelines, speakers))),
         "constraints": _constraints(speakers),
-        "suggestions": listed("/suggestions", _lines(speakers, "suggestions", "suggestions")),
-        "tone": _scalar("tone", by_authority),
-        "language": _scalar("language", by_authority),
-        "formality": _scalar("formality", by_authority),
-        "do_list": listed("/doList", _lines(speakers, "do_list", "doList")),
-        "dont_list": listed("/dontList", _lines(speakers, "dont_list", "dontList")),
+        "suggestions": joined("/suggestions", _lines(speakers, "suggestions", "suggestions")),
+        "tone": _scalar("tone", speakers),
+        "language": _scalar("language", speakers),
+        "formality": _scalar("formality", speakers),
+        "do_list": joined("/doList", _lines(speakers, "do_list", "doList")),
+        "dont_list": joined("/dontList", _lines(speakers, "dont_list", "dontList")),
         "examples": listed("/examples", _examples(speakers), key=_example_key),
         "steps": _steps(speakers),
         "validation_rules": _rules(speakers),
     }
     values = {name: merged.value for name, merged in fields.items()}
-    return Effective(
+    return Effective.model_construct(
         **values,
         system_prompt=SEPARATOR.join(values["prompts"]) or None,
         sources=tuple(chain.from_iterable(merged.sources for merged in fields.values())),
@@ -59,7 +66,7 @@ def merge(assignments: Iterable[Assignment]) -> Effective:
             *chain.from_iterable(merged.conflicts for merged in fields.values()),
             *_contradictions(values["do_list"], values["dont_list"]),
         ),
-        warnings=tuple(chain.from_iterable(map(_warnings, active))),
+        warnings=tuple(chain.from_iterable(_warnings(one) for one in active if _is_remarkable(one))),
     )
 
 
@@ -74,21 +81,20 @@ def turn(assignment: Assignment) -> tuple[Any, ...]:
     )
 
 
-def _speaks(assignment: Assignment) -> bool:
+def speaks(assignment: Assignment) -> bool:
     return assignment.version.type is not InstructionType.TEMPLATE and assignment.version.status in IN_FORCE
 
 
-def _lines(speakers: Sequence[Assignment], attribute: str, field: str) -> Iterator[Said]:
+def _lines(speakers: Sequence[Assignment], attribute: str, field: str) -> Iterator[Speech]:
     for by in speakers:
-        lines: tuple[str, ...] = getattr(by.version.content, attribute)
-        for index, line in enumerate(lines):
-            yield Said(by, field, index, line, line)
+        if lines := getattr(by.version.content, attribute):
+            yield Speech(by, field, lines)
 
 
-def _guidelines(by: Assignment) -> Iterator[Said]:
+def _guidelines(by: Assignment) -> Iterator[Speech]:
     yield from _lines((by,), "guidelines", "guidelines")
-    for index, line in enumerate(by.customizations.additional_guidelines):
-        yield Said(by, "additionalGuidelines", index, line, line, Rule.CUSTOMIZED)
+    if more := by.customizations.additional_guidelines:
+        yield Speech(by, "additionalGuidelines", more, Rule.CUSTOMIZED)
 
 
 def _examples(speakers: Sequence[Assignment]) -> Iterator[Said]:
@@ -108,12 +114,14 @@ def _constraints(speakers: Sequence[Assignment]) -> Merged:
     locked: list[Said] = []
     disabled: list[Overridden] = []
     for by in speakers:
-        off = disabling(by.version.content, by.customizations).disabled
+        if not by.version.content.constraints:
+            continue
+        off = disabling(by.version.content, by.customizations, by.overridden).disabled
         for index, constraint in enumerate(by.version.content.constraints):
             text, is_safe = text_of(constraint), is_locked(constraint)
             said = Said(by, "constraints", index, text, text, Rule.LOCKED if is_safe else Rule.LISTED)
             if index in off:
-                disabled.append(said.lost("/constraints", Reason.DISABLED))
+                disabled.append(said.disabled("/constraints"))
             else:
                 (locked if is_safe else free).append(said)
     safe = {line_key(said.text) for said in locked}
@@ -129,12 +137,13 @@ def _prompts(speakers: Sequence[Assignment]) -> Merged:
     return Merged(tuple(one.text for one in said), tuple(one.kept("/systemPrompt") for one in said))
 
 
-def _scalar(field: str, by_authority: Sequence[Assignment]) -> Merged:
+def _scalar(field: str, speakers: Sequence[Assignment]) -> Merged:
     """Behavior beats task beats system; then the lower priority number; then what was applied first."""
-    said = [(by, getattr(by.version.content, field)) for by in by_authority]
-    told = [Said(by, field, None, value, value) for by, value in said if value is not None]
-    if not told:
+    saying = [by for by in speakers if getattr(by.version.content, field) is not None]
+    if not saying:
         return Merged(None)
+    said = [(by, getattr(by.version.content, field)) for by in sorted(saying, key=_authority)]
+    told = [Said(by, field, None, value, value) for by, value in said]
     winner, path = told[0], f"/{field}"
     losers = [(loser, line_key(loser.text) != line_key(winner.text)) for loser in told[1:]]
     rivals = [loser for loser, differs in losers if differs]
@@ -174,7 +183,7 @@ def _name(by: Assignment) -> str:
 def _steps(speakers: Sequence[Assignment]) -> Merged:
     """Each source's steps in its own order, one source after the other, numbered anew from 1."""
     said: list[Said] = []
-    for by in speakers:
+    for by in [one for one in speakers if one.version.content.steps]:
         steps = sorted(enumerate(by.version.content.steps), key=lambda numbered: numbered[1].order)
         said += [Said(by, "steps", index, step, step.name, Rule.RENUMBERED) for index, step in steps]
     values: list[Step] = [one.value.model_copy(update={"order": number}) for number, one in enumerate(said, 1)]
@@ -217,6 +226,12 @@ def _contradictions(do: Sequence[str], dont: Sequence[str]) -> Iterator[Notice]:
             yield Notice(code="contradiction", sentence=sentence, path=f"/doList/{place}")
 
 
+def _is_remarkable(by: Assignment) -> bool:
+    """Whether there can be anything to warn of, which there seldom is."""
+    usual = by.version.status is Status.ACTIVE and by.version.type is not InstructionType.TEMPLATE
+    return not usual or bool(by.customizations.disabled_constraints)
+
+
 def _warnings(by: Assignment) -> Iterator[Notice]:
     def notice(code: str, sentence: str) -> Notice:
         return Notice(
@@ -233,7 +248,7 @@ def _warnings(by: Assignment) -> Iterator[Notice]:
     else:
         if by.version.status is Status.DEPRECATED:
             yield notice("deprecated", "is deprecated. It still speaks; move to a newer version.")
-        off = disabling(by.version.content, by.customizations)
+        off = disabling(by.version.content, by.customizations, by.overridden)
         for index in sorted(off.locked):
             text = text_of(by.version.content.constraints[index])
             yield notice("locked", f"has locked {text!r}, so it stays although a customization disables it.")

@@ -4,16 +4,18 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from preceptor.domain.instructions.content import Example, Step
+from preceptor.domain.instructions.documents import HEADING, block_text
 from preceptor.domain.instructions.effective import Effective, Source
 
 _INDENT = "  "
 _NEWLINE = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedLine:
+class RenderedLine(NamedTuple):
     """A line of the prompt and what it is there for. A heading has the sources of all that stands under it."""
 
     text: str
@@ -28,8 +30,7 @@ class Rendered:
     lines: tuple[RenderedLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """What is rendered for one item; `path` is where the item is, `part` which of the sources of that path it has."""
 
     path: str
@@ -41,8 +42,7 @@ class _Block:
         return tuple(found if self.part is None else found[self.part : self.part + 1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(NamedTuple):
     path: str
     heading: str | None
     blocks: tuple[_Block, ...]
@@ -55,11 +55,12 @@ def render(effective: Effective) -> Rendered:
         said.setdefault(source.path, []).append(source)
     lines: list[RenderedLine] = []
     for section in _sections(effective):
-        under = tuple(source for block in section.blocks for source in block.sources(said))
+        told = [(block, block.sources(said)) for block in section.blocks]
+        under = tuple(chain.from_iterable(sources for _, sources in told))
         frame = [""] * bool(lines) + [section.heading] * (section.heading is not None)
         lines += [RenderedLine(text or "", section.path, under) for text in frame]
-        for block in section.blocks:
-            lines += [RenderedLine(text, block.path, block.sources(said)) for text in block.text.split("\n")]
+        for block, sources in told:
+            lines += [RenderedLine(text, block.path, sources) for text in block.text.split("\n")]
     prompt = "\n".join(line.text for line in lines)
     return Rendered(prompt, hashlib.sha256(prompt.encode()).hexdigest(), tuple(lines))
 
@@ -78,6 +79,11 @@ def _sections(effective: Effective) -> Iterator[_Section]:
             "/examples",
             "## Examples",
             tuple(_Block(f"/examples/{n}", _example(example)) for n, example in enumerate(effective.examples)),
+        ),
+        _Section(
+            "/documents",
+            HEADING,
+            tuple(_Block(f"/documents/{n}", block_text(document)) for n, document in enumerate(effective.documents)),
         ),
         _bullets("/constraints", "## Constraints (these always apply)", effective.constraints),
     )

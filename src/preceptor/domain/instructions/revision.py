@@ -1,24 +1,34 @@
 """Changing an instruction: what the next version says, and how large a step it is."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from preceptor.domain.instructions.content import Content, ValidationRules, Word, checked, is_locked, patched, text_of
+from preceptor.domain.instructions.content import (
+    Content,
+    ContentPatch,
+    ValidationRules,
+    Word,
+    checked,
+    is_locked,
+    patched,
+    text_of,
+)
 from preceptor.domain.instructions.instruction import (
     Authored,
     Changelog,
     Description,
     InstructionType,
     Tags,
+    TwoSetsOfRules,
     Variable,
     Variables,
     authored,
-    with_rules_on_top,
 )
+from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import Part
 from preceptor.domain.orgs import Name
-from preceptor.domain.value import Json, Text, Value, left_out, told
+from preceptor.domain.value import Value, left_out, told
 
 
 class Revision(Value):
@@ -29,29 +39,48 @@ class Revision(Value):
     type: InstructionType = left_out()
     category: Word = left_out()
     target_role: Word = left_out()
-    content: dict[Text, Json] = left_out()
+    content: ContentPatch = left_out()
     variables: Variables = left_out()
     validation_rules: ValidationRules | None = None
     tags: Tags = left_out()
     is_public: bool = left_out()
     changelog: Changelog | None = None
     bump: Part | None = Field(default=None, description="Computed from what changes unless you say it.")
-
-    _accept_inner_rules = model_validator(mode="before")(with_rules_on_top)
+    status: Literal[Status.DRAFT, Status.ACTIVE] | None = Field(
+        default=None, description="Of the new version. Unless you say it: active, or a draft where a draft is changed."
+    )
 
 
 class Bump(NamedTuple):
     part: Part
     reason: str
 
+    def asked(self, part: Part | None) -> "Bump":
+        """The step that the author asked for, which need not be the one we would have taken."""
+        if part is None or part is self.part:
+            return self
+        return Bump(part, f"{part} was asked for; by what changed it would be {self.part}: {self.reason}")
+
 
 def revised(before: Authored, revision: Revision) -> Authored:
     """What the instruction says after the change. It may be equal to what it said before."""
     fields: dict[str, Any] = {name: getattr(before, name) for name in Authored.model_fields}
-    news = {name: value for name, value in told(revision).items() if name not in ("changelog", "bump")}
+    news = {name: value for name, value in told(revision).items() if name in fields}
     if "content" in news:
-        news["content"] = patched(before.content, news["content"])
+        patch = revision.content.model_dump(mode="json", exclude_unset=True)
+        news |= _rules_on_top(revision.content, news)
+        patch.pop("validationRules", None)
+        news["content"] = patched(before.content, patch)
     return checked(Authored, fields | news)
+
+
+def _rules_on_top(patch: ContentPatch, news: dict[str, Any]) -> dict[str, Any]:
+    """Rules in a patch of content are kept beside it."""
+    if "validation_rules" not in patch.model_fields_set:
+        return {}
+    if news.get("validation_rules", patch.validation_rules) != patch.validation_rules:
+        raise TwoSetsOfRules
+    return {"validation_rules": patch.validation_rules}
 
 
 def bump_for(before: Authored, after: Authored) -> Bump | None:

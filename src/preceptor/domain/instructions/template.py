@@ -1,30 +1,15 @@
 """Templates: `{{name}}` and nothing else. No logic, no attributes, no formats, nothing that can be run."""
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from preceptor.domain.errors import Invalid
+from preceptor.domain.gaps import UndeclaredVariable, filled, filled_size, require_known
 from preceptor.domain.instructions.content import LONGEST_PROMPT, Content, checked
 from preceptor.domain.instructions.instruction import OVERRIDABLE, Variable, VariableType
-from preceptor.domain.value import Value
-
-_GAP = re.compile(r"(?<!\{)\{\{([A-Za-z_][A-Za-z0-9_]{0,63})\}\}")
-_SUSPECT = re.compile(r"\{\{|\{%")
-_SHOWN = 40
-
-
-@dataclass(eq=False)
-class UndeclaredVariable(Invalid):
-    code: ClassVar[str] = "undeclared_variable"
-    name: str = ""
-    declared: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        known = ", ".join(self.declared) or "none"
-        return f"{self.name[:_SHOWN]!r} is not a declared variable. A placeholder is {{{{name}}}}; declared: {known}."
+from preceptor.domain.value import Value, texts_in
 
 
 @dataclass(eq=False)
@@ -58,13 +43,8 @@ class FilledTooLong(Invalid):
 def require_declared(template: Value, variables: Sequence[Variable]) -> None:
     """Refuse, when a template is saved, whatever looks like a placeholder and is not a declared one."""
     declared = tuple(variable.name for variable in variables)
-    for text in _texts(template.model_dump(mode="json")):
-        for gap in _GAP.finditer(text):
-            if gap[1] not in declared:
-                raise UndeclaredVariable(name=gap[1], declared=declared)
-        if suspect := _SUSPECT.search(_GAP.sub("", text)):
-            start = suspect.start()
-            raise UndeclaredVariable(name=_GAP.sub("", text)[start : start + _SHOWN], declared=declared)
+    for text in texts_in(template.model_dump(mode="json")):
+        require_known(text, declared)
     for variable in variables:
         if variable.default is not None:
             written(variable, variable.default)
@@ -78,12 +58,12 @@ def fill(content: Content, variables: Sequence[Variable], customizations: Mappin
             raise UndeclaredVariable(name=name, declared=declared)
     require_declared(content, variables)
     values = {variable.name: _value(variable, customizations) for variable in variables}
-    filled = _filled(content.model_dump(mode="json"), values)
+    said = _filled(content.model_dump(mode="json"), values)
     overrides = {name: customizations[name] for name in OVERRIDABLE if name in customizations}
     for name, word in overrides.items():
         if not isinstance(word, str):
             raise BadVariable(name=name, wanted="a word")
-    return checked(Content, filled | overrides)
+    return checked(Content, said | overrides)
 
 
 def written(variable: Variable, value: object) -> str:
@@ -149,22 +129,6 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def _inserted(text: str, values: Mapping[str, str]) -> str:
-    """One pass: what is inserted is never read again. The size is known before anything is built."""
-    size = len(text) + sum(len(values[gap[1]]) - len(gap[0]) for gap in _GAP.finditer(text))
-    if size > LONGEST_PROMPT:
+    if filled_size(text, values) > LONGEST_PROMPT:
         raise FilledTooLong
-    return _GAP.sub(lambda gap: values[gap[1]], text)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in cast("list[Any]", value):
-                yield from _texts(item)
-        case dict():
-            for item in cast("dict[str, Any]", value).values():
-                yield from _texts(item)
-        case _:
-            return
+    return filled(text, values)

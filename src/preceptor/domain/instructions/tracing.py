@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from preceptor.domain.instructions.effective import Assignment, Notice, Overridden, Reason, Rule, Source
 from preceptor.domain.instructions.folding import line_key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Said:
     """One thing that one assignment says in one place."""
 
@@ -25,6 +25,15 @@ class Said:
     def lost(self, path: str, reason: Reason) -> Overridden:
         return Overridden(path=path, text=self.text, reason=reason, **self._place())
 
+    def disabled(self, path: str) -> Overridden:
+        """Taken away by the assignment's customizations; where that took leave, it says whose and why."""
+        leave = self.by.override
+        if leave is None or self.text not in leave.constraints:
+            return self.lost(path, Reason.DISABLED)
+        reason = Reason.LOCK_OVERRIDDEN if self.rule is Rule.LOCKED else Reason.DISABLED
+        place = self._place()
+        return Overridden(path=path, text=self.text, reason=reason, by=leave.by, because=leave.reason, **place)
+
     def _place(self) -> dict[str, Any]:
         return {
             "instruction_id": self.by.version.instruction_id,
@@ -35,8 +44,7 @@ class Said:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(NamedTuple):
     """One field of the answer with its history."""
 
     value: Any
@@ -62,6 +70,44 @@ def listed(path: str, said: Iterable[Said], key: Callable[[Said], object] = _lin
             sources.append(one.kept(place))
         else:
             overridden.append(one.lost(place, Reason.DUPLICATE))
+    return Merged(tuple(values), tuple(sources), tuple(overridden))
+
+
+class Speech(NamedTuple):
+    """The lines that one assignment has for one list."""
+
+    by: Assignment
+    field: str
+    lines: Sequence[str]
+    rule: Rule = Rule.LISTED
+
+
+def joined(path: str, speeches: Iterable[Speech]) -> Merged:
+    """`listed` for plain lines, which are most of what is ever said: nothing is made for a line but its source."""
+    places: dict[str, int] = {}
+    values: list[str] = []
+    sources: list[Source] = []
+    overridden: list[Overridden] = []
+    for by, field, lines, rule in speeches:
+        whose, said_in, number = by.version.instruction_id, by.assignment_id, str(by.version.version)
+        for index, line in enumerate(lines):
+            place = places.setdefault(line_key(line), len(values))
+            if place == len(values):
+                values.append(line)
+                sources.append(
+                    Source(
+                        path=f"{path}/{place}",
+                        instruction_id=whose,
+                        version=number,
+                        field=field,
+                        index=index,
+                        assignment=said_in,
+                        rule=rule,
+                    )
+                )
+            else:
+                again = Said(by, field, index, line, line, rule)
+                overridden.append(again.lost(f"{path}/{place}", Reason.DUPLICATE))
     return Merged(tuple(values), tuple(sources), tuple(overridden))
 
 

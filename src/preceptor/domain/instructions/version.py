@@ -204,16 +204,21 @@ def _with_id(versions: Iterable[Found], wanted: InstructionId | None) -> Found |
     return next((version for version in versions if version.instruction_id == wanted), None)
 
 
-def _version_of(value: object) -> object:
+def _version_of(value: object) -> SemVer:
+    """Text, or what text was read as: a record of another shape is not a version, though it could be made one."""
+    if isinstance(value, SemVer):
+        return value
     try:
-        return SemVer.parse(value) if isinstance(value, str) else value
+        return SemVer.parse(value if isinstance(value, str) else repr(value))
     except BadVersion as error:
         raise ValueError(str(error)) from None
 
 
-def _pin_of(value: object) -> object:
+def _pin_of(value: object) -> Pin:
+    if isinstance(value, Pin):
+        return value
     try:
-        return parse_pin(value) if isinstance(value, str) else value
+        return parse_pin(value if isinstance(value, str) else repr(value))
     except BadPin as error:
         raise ValueError(str(error)) from None
 

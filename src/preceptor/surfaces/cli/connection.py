@@ -1,10 +1,11 @@
 """How commands reach Preceptor: through the server that runs, else in this process. Both ways are the same HTTP API."""
 
+import json
 import time
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from preceptor.domain.errors import CannotStart, PreceptorError, Unavailable
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import httpx2
 
     from preceptor.settings import Settings
+
+Result = TypeVar("Result")
 
 HERE = "http://127.0.0.1"
 PATIENCE = 30.0
@@ -58,12 +61,16 @@ class Api:
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self._ask("POST", path, json=body)
 
+    def put(self, path: str, body: Mapping[str, Any], etag: str | None = None) -> Any:
+        """Change what has not changed since it was read, if an ETag is given."""
+        return self._ask("PUT", path, json=body, headers={"If-Match": etag} if etag else {})
+
     def delete(self, path: str) -> None:
         self._ask("DELETE", path)
 
-    def items(self, path: str) -> Iterator[Any]:
+    def items(self, path: str, **wanted: Any) -> Iterator[Any]:
         """All items of a list, page after page."""
-        query: dict[str, Any] = {"limit": 200}
+        query: dict[str, Any] = {"limit": 200} | {name: value for name, value in wanted.items() if value is not None}
         while True:
             page = self.get(path, **query)
             yield from page["items"]
@@ -71,19 +78,40 @@ class Api:
                 return
             query["cursor"] = page["nextCursor"]
 
+    def follow(self, path: str, body: Mapping[str, Any], hear: Callable[[str, Any], None]) -> None:
+        """Post, and hear of each event as it happens. Ctrl-C stops the hearing, and not what was begun."""
+        self._run(self._followed(path, body, hear))
+
+    async def _followed(self, path: str, body: Mapping[str, Any], hear: Callable[[str, Any], None]) -> None:
+        headers = {"Accept": "text/event-stream"}
+        async with self.client.stream("POST", path, json=body, headers=headers) as response:
+            if response.is_error:
+                await response.aread()
+                raise self._declined(response)
+            kind = ""
+            async for line in response.aiter_lines():
+                name, _, value = line.partition(": ")
+                if name == "event":
+                    kind = value
+                elif name == "data":
+                    hear(kind, json.loads(value))
+
     def _ask(self, method: str, path: str, **options: Any) -> Any:
+        response = self._run(self.client.request(method, path, **options))
+        if response.is_error:
+            raise self._declined(response)
+        return response.json() if response.content else None
+
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
         import httpx2
 
         try:
-            response = self.runner.run(self.client.request(method, path, **options))
+            return self.runner.run(work)
         except httpx2.TransportError as error:
             why = type(error).__name__
             raise Unavailable(
                 f"The server at {self.server}, which holds the database, gave no answer ({why})."
             ) from error
-        if response.is_error:
-            raise self._declined(response)
-        return response.json() if response.content else None
 
     def _declined(self, response: "httpx2.Response") -> PreceptorError:
         if response.status_code == 401 and self.server is not None:
@@ -148,12 +176,13 @@ async def _in_process(settings: "Settings") -> AsyncGenerator["httpx2.AsyncClien
     from preceptor.adapters.observability.logs import configure_logs
     from preceptor.app import open_preceptor
     from preceptor.settings import Auth
+    from preceptor.surfaces.cli.inward import Inward
     from preceptor.surfaces.http import create_app
 
     configure_logs("critical")
     open_to_us = settings.model_copy(update={"auth": Auth.OFF})
     async with open_preceptor(open_to_us) as preceptor:
-        transport = httpx2.ASGITransport(create_app(preceptor))
+        transport = Inward(create_app(preceptor))
         headers = host_header(settings, HERE)
         async with httpx2.AsyncClient(transport=transport, base_url=HERE, headers=headers) as client:
             yield client

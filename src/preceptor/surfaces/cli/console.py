@@ -50,5 +50,18 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> N
     out().print(table)
 
 
+def say_diff(before: str, after: str, old: str, new: str) -> bool:
+    """Show what differs between two texts, line by line; False if nothing does."""
+    from difflib import unified_diff
+
+    shown = list(unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm=""))
+    for line in shown:
+        say((line, _COLOURS.get(line[:1], "") if line[:3] not in {"---", "+++"} else "bold"))
+    return bool(shown)
+
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
 def _console(file: IO[str]) -> Console:
     return Console(file=file, highlight=False, width=None if file.isatty() else WIDE)

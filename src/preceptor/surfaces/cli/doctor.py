@@ -26,6 +26,7 @@ FURTHEST_OFF = 2.0
 FIRST_YEAR = 2026
 """When this was written: a clock before it is wrong."""
 SHORTEST_KEY = 16
+MODEL_PATIENCE = 60.0
 
 
 class Status(StrEnum):
@@ -47,7 +48,7 @@ class Finding:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check the settings, the data folder, the database, the disk, the clock and the server, and say what to do.
+    """Check the settings, the data, the disk, the clock, the server and the model, and say what to do.
 
     Exits with 1 when something fails; a warning alone is fine. Changes nothing.
 
@@ -87,8 +88,8 @@ def _examine() -> Iterator[Finding]:
     yield _disk(settings)
     yield _admin_key(settings)
     yield _server(settings)
-    for later in ("model", "guard"):
-        yield Finding(later, Status.INFO, "Not part of this version yet.")
+    yield _model(settings)
+    yield Finding("guard", Status.INFO, "Not part of this version yet.")
 
 
 def _settings() -> Finding:
@@ -227,6 +228,19 @@ def _server(settings: "Settings") -> Finding:
         return Finding("server", Status.OK, f"It runs at {server} and is ready.")
     wrong = " ".join(check["detail"] for check in checks if not check["ok"])
     return Finding("server", Status.FAIL, f"It runs at {server} and is not ready: {wrong}", "See its log.")
+
+
+def _model(settings: "Settings") -> Finding:
+    """The model that agents use, and whether it answers. With a provider the question costs a few tokens."""
+    import asyncio
+
+    from preceptor.adapters.models.trying import try_model
+
+    try:
+        tried = asyncio.run(try_model(settings, None, MODEL_PATIENCE, longest=16))
+    except PreceptorError as error:
+        return Finding("model", Status.WARN, str(error), "Until then no agent can answer. See `preceptor models list`.")
+    return Finding("model", Status.OK, f"{tried.model} answers within {tried.seconds:.1f} s.", tried.note)
 
 
 def _expected_server(settings: "Settings") -> str | None:

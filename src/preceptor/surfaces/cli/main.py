@@ -9,7 +9,19 @@ import typer
 
 from preceptor import __version__
 from preceptor.domain.errors import PreceptorError
-from preceptor.surfaces.cli import database, doctor, keys, link, orgs, serve, users
+from preceptor.surfaces.cli import (
+    agents,
+    chat,
+    database,
+    doctor,
+    instructions,
+    keys,
+    link,
+    models,
+    orgs,
+    serve,
+    users,
+)
 from preceptor.surfaces.cli.console import AsJson, complain, say, say_json
 
 HELP = """Decides what an agent is told, how it reasons and who sees what, and can prove it afterwards.
@@ -22,7 +34,11 @@ runs, the other commands speak to it; without one they open the data.
 """
 EXAMPLES = """[bold]Examples[/bold]
   preceptor serve --port 8080
+  preceptor chat "Hello"
+  preceptor models list
   preceptor link
+  preceptor instructions templates
+  preceptor agents effective assistant
   preceptor keys create "Ann's laptop" --role editor
   preceptor db backup friday.backup
   preceptor doctor
@@ -40,7 +56,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("serve")(serve.serve)
+app.command("chat")(chat.chat)
 app.command("link")(link.link)
+app.add_typer(instructions.app, name="instructions")
+app.add_typer(agents.app, name="agents")
+app.add_typer(models.app, name="models")
 app.add_typer(keys.app, name="keys")
 app.add_typer(users.app, name="users")
 app.add_typer(orgs.app, name="orgs")

@@ -84,6 +84,7 @@ class Welcome:
         yield "Sign in", f"{url}/login?token={token}", "works once, within 15 minutes"
         yield self._admin_key() if key_is_ours else ("Admin key", "the one the installation has", "made elsewhere")
         yield "Data", self._data(), ""
+        yield "Model", *self._model()
         yield "More links", f"{self._here()}preceptor link", ""
         yield "Stop", "Ctrl-C", ""
 
@@ -103,6 +104,15 @@ class Welcome:
                 return str(path)
             case _:
                 return f"PostgreSQL {_without_password(self.settings.database)}"
+
+    def _model(self) -> tuple[str, str]:
+        """The model of agents that name none."""
+        from preceptor.adapters.models.registry import FIRST_LISTED, ModelRegistry
+
+        chosen = ModelRegistry(self.settings).default
+        if chosen == FIRST_LISTED:
+            return f"the first of {self.settings.model_url}", ""
+        return chosen, "small and English only, for trying things out" if chosen == "local" else ""
 
     def _here(self) -> str:
         """What another shell needs to be told to find these data."""

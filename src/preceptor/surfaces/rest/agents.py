@@ -1,6 +1,6 @@
 """/api/agents"""
 
-from preceptor.domain.agents import Agent, AgentChange, NewAgent
+from preceptor.domain.agents import Agent, AgentChange, NewAgent, ShownAgent
 from preceptor.domain.ids import AgentId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
@@ -12,7 +12,7 @@ router = Api("/api/agents", "agents")
 
 @router.post("", status_code=201)
 @needs(Permission.AGENT_WRITE)
-async def create(new: NewAgent, preceptor: ThePreceptor) -> Agent:
+async def create(new: NewAgent, preceptor: ThePreceptor) -> ShownAgent:
     """Create an agent."""
     return await preceptor.agents.create(new)
 
@@ -26,13 +26,13 @@ async def page(preceptor: ThePreceptor, cursor: Cursor = None, limit: Limit = 50
 
 @router.get("/{agent_id}")
 @needs(Permission.AGENT_READ)
-async def get(agent_id: Name, preceptor: ThePreceptor) -> Agent:
+async def get(agent_id: Name, preceptor: ThePreceptor) -> ShownAgent:
     """Read an agent."""
     return await preceptor.agents.get(AgentId(agent_id))
 
 
 @router.patch("/{agent_id}")
 @needs(Permission.AGENT_WRITE)
-async def change(agent_id: Name, change: AgentChange, preceptor: ThePreceptor, if_match: IfMatch) -> Agent:
+async def change(agent_id: Name, change: AgentChange, preceptor: ThePreceptor, if_match: IfMatch) -> ShownAgent:
     """Change an agent; what is left out stays."""
     return await preceptor.agents.change(AgentId(agent_id), change, if_match)

@@ -76,7 +76,9 @@ def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, 
     async def carry_out(request: Request, told: object) -> Response:
         errors: Errors = []
         values = await filling.fill(request, errors)
-        if body is not None and told is None:
+        if body is not None and told is None and not body.field_info.is_required():
+            values[body.name] = body.get_default()
+        elif body is not None and told is None:
             errors.append({"type": "missing", "loc": ("body",), "msg": "Field required", "input": None})
         elif body is not None:
             values[body.name] = told

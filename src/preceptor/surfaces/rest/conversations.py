@@ -1,47 +1,22 @@
 """/api/conversations"""
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
-import orjson
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation, Status
 from preceptor.domain.ids import ConversationId
-from preceptor.domain.log import Event
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
-from preceptor.domain.times import from_micros
 from preceptor.engine.conversations import Wanted
 from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
+from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, for_users, sent
 
 router = Api("/api/conversations", "conversations")
 
 Position = Annotated[int, Query(description="Only events after this `seq`.", ge=0, le=2**53)]
-EVENT_STREAM = "text/event-stream"
-_TOLD = {
-    "type": "object",
-    "required": ["seq", "turnId", "at"],
-    "properties": {
-        "seq": {"type": "integer"},
-        "turnId": {"type": ["string", "null"]},
-        "at": {"type": "string", "format": "date-time"},
-    },
-}
-_EVENT = {
-    "type": "object",
-    "required": ["id", "event", "data"],
-    "properties": {
-        "id": {"type": "string", "description": "The row's `seq`."},
-        "event": {"type": "string"},
-        "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": _TOLD},
-    },
-}
-STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {EVENT_STREAM: {"itemSchema": _EVENT}}, "description": "Events, as they happen."}
-}
 
 
 @router.post("", status_code=201)
@@ -99,23 +74,17 @@ async def events(
     preceptor: ThePreceptor,
     request: Request,
     after: Position = 0,
+    audience: Annotated[
+        Literal["user", "system"], Query(description="What users see, or every row (needs `record:read`).")
+    ] = "user",
     last_event_id: Annotated[int | None, Header(description="Resume after this event.", ge=0, le=2**53)] = None,
 ) -> StreamingResponse:
     """Follow the conversation's log: what has happened, then what happens. One event is one committed row."""
     await preceptor.conversations.get(ConversationId(conversation_id))
+    if audience == "system":
+        preceptor.session.caller.require(Permission.RECORD_READ)
     position = last_event_id if last_event_id is not None else after
     batches = preceptor.conversations.follow(ConversationId(conversation_id), position)
     frames = request.app.state.streams.until_shutdown(batches)
-    return StreamingResponse(_sent(frames), media_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
-
-
-async def _sent(batches: AsyncIterator[list[Event]]) -> AsyncIterator[bytes]:
-    yield b"retry: 500\n\n"
-    async for batch in batches:
-        yield b"".join(map(_frame, batch)) or b": still here\n\n"
-
-
-def _frame(event: Event) -> bytes:
-    payload = orjson.loads(event.payload) if event.payload is not None else {"erased": True}
-    told = payload | {"seq": event.seq, "turnId": event.turn, "at": from_micros(event.at)}
-    return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.kind.encode(), orjson.dumps(told))
+    tell = everything if audience == "system" else for_users
+    return StreamingResponse(sent(frames, tell), media_type=EVENT_STREAM, headers=HEADERS)

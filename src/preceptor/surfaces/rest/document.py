@@ -26,6 +26,9 @@ _HEADERS = {
     "X-Request-Id": {"description": "Names this request in our log.", "schema": {"type": "string"}},
 }
 
+_LINKED_BY = {"instruction_id": "familyId"}
+"""What is done to an instruction is done to its family, unless a version is named."""
+
 
 def describe(app: FastAPI) -> dict[str, Any]:
     """Build the document once, on first use."""
@@ -93,6 +96,6 @@ def _link(paths: dict[str, Any]) -> None:
             below = re.match(re.escape(path) + r"/{(\w+)}", deeper)
             if made is None or below is None:
                 continue
-            where = {below[1]: f"$response.body#/{to_camel(below[1])}"}
+            where = {below[1]: f"$response.body#/{_LINKED_BY.get(below[1], to_camel(below[1]))}"}
             for name in (other["operationId"] for other in others.values()):
                 made.setdefault("links", {})[name] = {"operationId": name, "parameters": where}

@@ -55,6 +55,10 @@ async def _routing(request: Request, error: Exception) -> Response:
 
 
 def allowed(request: Request) -> str:
-    """The methods of a path. The router would name those of the first route that has it."""
-    routes: list[Route] = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    """The methods of a path. The router would name those of the first route that has it.
+
+    What is spelled out comes before what has an id there, and no id is spelled like it.
+    """
+    found: list[Route] = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    routes = [route for route in found if route.path == found[0].path]
     return ", ".join(sorted({method for route in routes for method in route.methods or ()}))

@@ -21,16 +21,22 @@ from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid, PreceptorError, PreconditionRequired, TooLarge
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.value import Value
+from preceptor.engine.attachments import FileTooLarge
 from preceptor.engine.session import Once, Replayed
 from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.limits import Limits
 from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
+from preceptor.surfaces.rest import files
 from preceptor.surfaces.rest.binding import carrying_out
 from preceptor.wire import strict_json
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Any]])
 JSON = "application/json"
 NEEDS = "__preceptor_needs__"
+ROOM = "__preceptor_room__"
+FILE = "__preceptor_file__"
+FORM = 10_000
+"""Bytes that a form needs around its file."""
 WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _TAG = r'(W/)?"[\x21\x23-\x7e]*"'
 Tags = Annotated[str, StringConstraints(pattern=rf"^{_TAG}( *, *{_TAG})*$")]
@@ -50,6 +56,22 @@ def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
 def open_to_anyone(endpoint: Endpoint) -> Endpoint:
     """Mark an endpoint as needing no credential. For what a health check or a browser must reach, and nothing else."""
     setattr(endpoint, NEEDS, None)
+    return endpoint
+
+
+def with_room(size: int) -> Callable[[Endpoint], Endpoint]:
+    """Let an endpoint take a body of that many bytes, where that is more than others may take."""
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        setattr(endpoint, ROOM, size)
+        return endpoint
+
+    return mark
+
+
+def takes_file(endpoint: Endpoint) -> Endpoint:
+    """Mark an endpoint whose body is a form with one file, instead of JSON."""
+    setattr(endpoint, FILE, True)
     return endpoint
 
 
@@ -81,6 +103,8 @@ class Operation(APIRoute):
         if not hasattr(endpoint, NEEDS):
             raise WithoutPermission(path)
         self.needs: Permission | None = getattr(endpoint, NEEDS)
+        self.room: int = getattr(endpoint, ROOM, 0)
+        self.file: bool = getattr(endpoint, FILE, False)
         tag = str((options.get("tags") or ["web"])[0])
         options["operation_id"] = f"{tag}_{endpoint.__name__}"
         if "POST" in (options.get("methods") or ()) and self.needs is not None:
@@ -99,15 +123,31 @@ class Operation(APIRoute):
             caller = await gate.keeper.admit(request.headers.getlist("authorization"))
             gate.limits.check(caller)
             caller.require(self.needs)
-            body = await _read(request, gate.max_body) if request.method in WITH_BODY else b""
-            parsed = _parse(request, body, told) if body and told is not None else None
-            request.state.preceptor = gate.preceptor.acting_as(caller, _once(request, body, caller))
+            body = await self._body(request, gate)
+            parsed = self._parsed(request, body, told)
+            asked = parsed.asked if isinstance(parsed, files.Upload) else body
+            request.state.preceptor = gate.preceptor.acting_as(caller, _once(request, asked, caller))
             try:
                 return await carry_out(request, parsed)
             except Replayed as replay:
                 return _again(replay.answer, self.status_code or 200)
 
         return handle
+
+    async def _body(self, request: Request, gate: "Gate") -> bytes:
+        if request.method not in WITH_BODY:
+            return b""
+        if not self.file:
+            return await _read(request, max(gate.max_body, self.room))
+        try:
+            return await _read(request, gate.max_file + FORM)
+        except TooLarge:
+            raise FileTooLarge(gate.max_file) from None
+
+    def _parsed(self, request: Request, body: bytes, told: TypeAdapter[Any] | None) -> object:
+        if not body or told is None:
+            return None
+        return files.read(request.headers.get("content-type", ""), body) if self.file else _parse(request, body, told)
 
 
 class Api(APIRouter):
@@ -123,6 +163,7 @@ class Gate:
     keeper: Gatekeeper
     limits: Limits
     max_body: int
+    max_file: int
 
 
 async def _acting(request: Request) -> Preceptor:

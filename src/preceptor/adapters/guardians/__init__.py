@@ -1,0 +1,1 @@
+"""Guardians: who judges whether a text is safe."""

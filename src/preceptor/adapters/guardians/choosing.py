@@ -1,0 +1,42 @@
+"""Which guardian an installation has."""
+
+from preceptor.adapters.egress import Egress, NotAllowedOut, door_to
+from preceptor.adapters.guardians.rules import RulesGuardian
+from preceptor.domain.errors import CannotStart
+from preceptor.domain.reasoning.policy import GuardProvider
+from preceptor.engine.ports import Guardian
+from preceptor.settings import Settings
+
+
+def guardian_of(settings: Settings) -> Guardian | None:
+    """The guardian of the settings, if there is to be one. The HTTP client is loaded only for one that calls."""
+    match settings.guard_provider_type:
+        case _ if not settings.guard_enabled:
+            return None
+        case GuardProvider.OFF:
+            return None
+        case GuardProvider.RULES:
+            return RulesGuardian()
+        case GuardProvider.VLLM | GuardProvider.MOSEC:
+            return _remote(settings)
+
+
+def _remote(settings: Settings) -> Guardian:
+    from preceptor.adapters.guardians.mosec import mosec_address, mosec_guardian
+    from preceptor.adapters.guardians.remote import Patience
+    from preceptor.adapters.guardians.vllm import vllm_address, vllm_guardian
+
+    patience = Patience(settings.guard_timeout, settings.guard_max_retries)
+    if settings.guard_provider_type is GuardProvider.VLLM:
+        url, model = settings.guard_vllm_url or "", settings.guard_vllm_model or ""
+        return vllm_guardian(url, model, _way_to(vllm_address(url), "VLLM"), patience)
+    url = mosec_address(settings.guard_mosec_url or "", settings.guard_mosec_port, settings.guard_mosec_path)
+    return mosec_guardian(url, _way_to(url, "MOSEC"), patience)
+
+
+def _way_to(url: str, provider: str) -> Egress:
+    """A client for the operator's own address, and for no other."""
+    try:
+        return Egress((door_to(url, private=True),))
+    except NotAllowedOut as error:
+        raise CannotStart(f"PRECEPTOR_GUARD_{provider}_URL is not usable: {error}") from None

@@ -1,0 +1,1 @@
+"""Models: what answers, behind one port."""

@@ -1,0 +1,202 @@
+"""Which models an installation has: those of its settings, by the names that settings and agents use for them."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from preceptor.adapters.egress import Door, Egress, NotAllowedOut, door_to, doors_of
+from preceptor.adapters.models.anthropic import Anthropic
+from preceptor.adapters.models.corrections import Corrections, read_corrections
+from preceptor.adapters.models.known import capabilities_of
+from preceptor.adapters.models.local import LocalModel, find_local
+from preceptor.adapters.models.openai_compatible import OpenAICompatible
+from preceptor.adapters.models.scripted import ScriptedModel, read_script
+from preceptor.adapters.tokens import counter
+from preceptor.domain.errors import CannotStart, Invalid
+from preceptor.domain.models import Capabilities
+from preceptor.domain.prompts.reply import ModelFailure
+from preceptor.engine.ports import ChatModel, TokenCounter
+from preceptor.settings import Settings
+
+OPENAI = "https://api.openai.com/v1"
+ANTHROPIC = "https://api.anthropic.com/v1"
+SMALL_OPENAI = "gpt-5-mini"
+SMALL_ANTHROPIC = "claude-haiku-4-5"
+LISTING = 5.0
+FIRST_LISTED = "openai-compatible:"
+"""The model of PRECEPTOR_MODEL_URL that its server lists first."""
+
+_FORMS = "local, openai:NAME, anthropic:NAME, openai-compatible:NAME or scripted:FILE"
+
+
+@dataclass(eq=False)
+class NoSuchModel(Invalid):
+    """A model that cannot be had here: which, why, and what to do."""
+
+
+@dataclass
+class ModelRegistry:
+    """Models are made when they are asked for: one that nobody uses needs no key and no server."""
+
+    settings: Settings
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    egress: Egress = field(init=False)
+    default: str = field(init=False)
+    _made: dict[str, ChatModel] = field(default_factory=dict[str, ChatModel], init=False)
+    _corrections: Corrections = field(default_factory=Corrections, init=False)
+    _local: LocalModel | None = field(default=None, init=False)
+    _first: str | None = field(default=None, init=False)
+    _asking: "asyncio.Task[None] | None" = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.default = self.settings.model or self._chosen()
+        if self.settings.model_capabilities is not None:
+            self._corrections = read_corrections(self.settings.model_capabilities)
+        self.egress = Egress(
+            (*self._own_doors(), *(door for one in self.settings.egress_allow for door in doors_of(one)))
+        )
+        for setting, name in self._named():
+            try:
+                form, _ = _form(name)
+            except NoSuchModel as error:
+                raise CannotStart(f"PRECEPTOR_{setting} is not usable: {error}") from None
+            if form == "scripted" and name not in self._made:
+                self._made[name] = _scripted(name)
+
+    def add(self, name: str, model: ChatModel) -> None:
+        """Have this model under this name, whatever the settings say of it: for tests and for models of one's own."""
+        self._made[name] = model
+
+    def find(self, name: str | None) -> ChatModel:
+        wanted = name or self.default
+        if wanted == FIRST_LISTED:
+            if self._first is None:
+                with suppress(RuntimeError):  # outside an event loop nobody can be asked
+                    self._ask()
+            wanted += self._first or ""
+        return self._made.get(wanted) or self._make(wanted)
+
+    def counter(self, name: str | None) -> TokenCounter:
+        capabilities = self.find(name).capabilities
+        return counter(capabilities.vocabulary, estimated=capabilities.estimated)
+
+    async def prepare(self) -> None:
+        """Where no model is named, wait until the server of PRECEPTOR_MODEL_URL has told its first, or failed to."""
+        if self.default == FIRST_LISTED and self._first is None:
+            await asyncio.shield(self._ask())
+
+    async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait({self._asking})
+        if self._local is not None:
+            await self._local.close()
+        await self.egress.close()
+
+    def _ask(self) -> "asyncio.Task[None]":
+        """One question at a time. A server that is not there is asked again when its model is next wanted."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.get_running_loop().create_task(self._listen())
+        return self._asking
+
+    async def _listen(self) -> None:
+        with suppress(ModelFailure):  # whoever wants the model is told
+            self._first = next(iter(await self._server("").list_models(LISTING)), None)
+
+    def _chosen(self) -> str:
+        if self.settings.model_url:
+            return FIRST_LISTED
+        if self.environment.get("OPENAI_API_KEY"):
+            return f"openai:{SMALL_OPENAI}"
+        if self.environment.get("ANTHROPIC_API_KEY"):
+            return f"anthropic:{SMALL_ANTHROPIC}"
+        return "local"
+
+    def _named(self) -> list[tuple[str, str]]:
+        """The models that the settings name, each with the setting."""
+        summary, plan = self.settings.summary_model, self.settings.plan_model
+        named = (("MODEL", self.default), ("SUMMARY_MODEL", summary), ("PLAN_MODEL", plan))
+        return [(setting, name) for setting, name in named if name]
+
+    def _own_doors(self) -> tuple[Door, ...]:
+        """The addresses of the settings: the operator named them, so they may lie in the operator's own network."""
+        known = door_to(OPENAI), door_to(ANTHROPIC)
+        if self.settings.model_url is None:
+            return known
+        try:
+            return (*known, door_to(self.settings.model_url, private=True))
+        except NotAllowedOut as error:
+            raise CannotStart(f"PRECEPTOR_MODEL_URL is not usable: {error}") from None
+
+    def _make(self, name: str) -> ChatModel:
+        form, model = _form(name)
+        match form:
+            case "openai":
+                return self._openai(model)
+            case "openai-compatible" if not self.settings.model_url:
+                raise NoSuchModel(f"{name} has no server. Set PRECEPTOR_MODEL_URL to its address.")
+            case "openai-compatible" if not model:
+                raise NoSuchModel(
+                    "The server of PRECEPTOR_MODEL_URL has not told which models it has. Start it, or name one with "
+                    "PRECEPTOR_MODEL=openai-compatible:NAME."
+                )
+            case "openai-compatible":
+                return self._server(model)
+            case "scripted":
+                raise NoSuchModel("A script is named by the settings of the server, not by an agent.")
+            case "anthropic":
+                return self._anthropic(model)
+            case _:
+                return self._embedded()
+
+    def _embedded(self) -> LocalModel:
+        """One for all: it is a process with weights in its memory."""
+        if self._local is None:
+            self._local = find_local(self.settings.data_dir)
+            self._local.capabilities = self._corrections.applied("local", self._local.capabilities)
+        return self._local
+
+    def _anthropic(self, model: str) -> Anthropic:
+        key = self.environment.get("ANTHROPIC_API_KEY")
+        if not key:
+            raise NoSuchModel(f"anthropic:{model} needs a key. Set ANTHROPIC_API_KEY.")
+        return Anthropic(model, ANTHROPIC, SecretStr(key), self.egress, self._known(f"anthropic:{model}", model))
+
+    def _known(self, name: str, model: str) -> Capabilities:
+        return self._corrections.applied(name, capabilities_of(model))
+
+    def _openai(self, model: str) -> OpenAICompatible:
+        key = self.environment.get("OPENAI_API_KEY")
+        if not key:
+            raise NoSuchModel(f"openai:{model} needs a key. Set OPENAI_API_KEY.")
+        return OpenAICompatible(model, OPENAI, SecretStr(key), self.egress, self._known(f"openai:{model}", model))
+
+    def _server(self, model: str) -> OpenAICompatible:
+        url = base_of(self.settings.model_url or "")
+        known = self._known(f"openai-compatible:{model}", model)
+        return OpenAICompatible(model, url, self.settings.model_api_key, self.egress, known)
+
+
+def base_of(url: str) -> str:
+    """Where the API begins. People also give the server's address alone, or that of the one call."""
+    base = url.rstrip("/").removesuffix("/chat/completions")
+    return f"{base}/v1" if base.count("/") == 2 else base
+
+
+def _form(name: str) -> tuple[str, str]:
+    form, colon, model = name.partition(":")
+    if name in {"local", FIRST_LISTED}:
+        return form, ""
+    if form not in {"openai", "anthropic", "openai-compatible", "scripted"} or not colon or not model.strip():
+        raise NoSuchModel(f"{name!r} is not the name of a model. Write {_FORMS}.")
+    return form, model
+
+
+def _scripted(name: str) -> ScriptedModel:
+    file = Path(name.removeprefix("scripted:")).expanduser()
+    return ScriptedModel(read_script(file), name="scripted")

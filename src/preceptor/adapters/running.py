@@ -1,0 +1,109 @@
+"""Going on in this process: tasks of its own event loop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import structlog
+
+Result = TypeVar("Result")
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    task: "asyncio.Task[None]"
+
+    async def wait(self) -> None:
+        await asyncio.wait({self.task})
+        if not self.task.cancelled() and (error := self.task.exception()):
+            raise error
+
+    def stop(self) -> None:
+        self.task.cancel()
+
+    @property
+    def ended(self) -> bool:
+        return self.task.done()
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Keeps hold of what it started, so that none of it is lost or left behind."""
+
+    tasks: "set[asyncio.Task[None]]" = field(default_factory=lambda: set())  # noqa: PLW0108 - pyright wants it
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> Running:
+        task = asyncio.create_task(work, name=name)
+        self.tasks.add(task)
+        task.add_done_callback(self._over)
+        return Running(task)
+
+    def _over(self, task: "asyncio.Task[None]") -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            _log.error("something that went on by itself broke", what=task.get_name(), exc_info=error)
+
+    async def together(self, works: Sequence[Awaitable[Result]]) -> list[Result]:
+        if len(works) == 1:
+            return [await works[0]]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(_awaited(work)) for work in works]
+        except BaseExceptionGroup as several:
+            raise _first(several) from None
+        return [task.result() for task in tasks]
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def report(self, what: str, error: Exception) -> None:
+        _log.error("unexpected", what=what, exc_info=error)
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task})
+            raise
+
+    def turnstile(self) -> AbstractAsyncContextManager[None]:
+        return asyncio.Lock()
+
+    async def or_at_least(
+        self, work: Awaitable[Result], seconds: float, meanwhile: Callable[[], Awaitable[None]]
+    ) -> Result:
+        task = asyncio.ensure_future(work)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=seconds)
+            if not done:
+                await meanwhile()
+            return await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+    async def close(self) -> None:
+        """Stop what still goes on. It is not over: it is taken up where it was."""
+        tasks = [task for task in self.tasks if not task.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                task.exception()
+
+
+def _first(several: "BaseExceptionGroup[BaseException]") -> BaseException:
+    """The failure that ended the others: it is what whoever waits knows how to deal with."""
+    failure = several.exceptions[0]
+    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
+
+
+async def _awaited(work: Awaitable[Result]) -> Result:
+    return await work

@@ -1,0 +1,148 @@
+"""Assignments in SQL: what each agent was given, and when it was so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Integer, bindparam, func, literal_column, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.instructions import STATUSES, numbered
+from preceptor.adapters.storage.statements import Row, Statement, insert_into, mine
+from preceptor.adapters.storage.tables import assignments, instruction_versions, instructions
+from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
+from preceptor.domain.instructions.assigned import Assigned
+from preceptor.domain.instructions.family import Candidate
+from preceptor.domain.times import to_micros
+
+ONE = literal_column("1", Integer)
+_NOW = assignments.c.until.is_(None)
+_ORDER = (assignments.c.priority, assignments.c.seq, assignments.c.id)
+
+OPEN = insert_into(assignments)
+CLOSE = Statement.of(
+    update(assignments)
+    .where(mine(assignments), assignments.c.id == bindparam("named"), _NOW)
+    .values(until=bindparam("at"))
+)
+FIND = Statement.of(
+    select(assignments.c.body).where(
+        mine(assignments), assignments.c.agent == bindparam("agent"), assignments.c.family == bindparam("family"), _NOW
+    )
+)
+OF_AGENT = Statement.of(
+    select(assignments.c.body)
+    .where(mine(assignments), assignments.c.agent == bindparam("agent"), _NOW)
+    .order_by(*_ORDER)
+)
+# Each with the head of its family, which is what most of them mean.
+OF_AGENT_WITH_HEADS = Statement.of(
+    select(
+        assignments.c.body,
+        instruction_versions.c.id,
+        instruction_versions.c.version,
+        instruction_versions.c.status,
+    )
+    .select_from(
+        assignments.outerjoin(
+            instructions, (instructions.c.org == assignments.c.org) & (instructions.c.id == assignments.c.family)
+        ).outerjoin(
+            instruction_versions,
+            (instruction_versions.c.org == instructions.c.org) & (instruction_versions.c.id == instructions.c.head),
+        )
+    )
+    .where(mine(assignments), assignments.c.agent == bindparam("agent"), _NOW)
+    .order_by(*_ORDER)
+)
+OF_AGENT_AT = Statement.of(
+    select(assignments.c.body)
+    .where(
+        mine(assignments),
+        assignments.c.agent == bindparam("agent"),
+        assignments.c.since <= bindparam("at"),
+        _NOW | (assignments.c.until > bindparam("at")),
+    )
+    .order_by(*_ORDER)
+)
+OF_FAMILY = Statement.of(
+    select(assignments.c.body)
+    .where(mine(assignments), assignments.c.family == bindparam("family"), _NOW)
+    .order_by(assignments.c.agent)
+)
+LAST_SEQ = Statement.of(
+    select(func.max(assignments.c.seq)).where(mine(assignments), assignments.c.agent == bindparam("agent"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAssignments:
+    work: Transaction
+
+    async def add(self, assigned: Assigned) -> None:
+        await self.work.run(OPEN, **_columns(assigned), since=to_micros(self.work.now), until=None)
+
+    async def replace(self, assigned: Assigned) -> None:
+        """Close what holds now, and open the next step: `revision` must have grown."""
+        await self.remove(assigned.assignment_id)
+        await self.add(assigned)
+
+    async def remove(self, assignment_id: AssignmentId) -> None:
+        await self.work.run(CLOSE, named=assignment_id, at=to_micros(self.work.now))
+
+    async def find(self, agent_id: AgentId, family_id: FamilyId) -> Assigned | None:
+        row = await self.work.one(FIND, agent=agent_id, family=family_id)
+        return _assigned(row) if row else None
+
+    async def of_agent(self, agent_id: AgentId) -> list[Assigned]:
+        return [_assigned(row) for row in await self.work.all(OF_AGENT, agent=agent_id)]
+
+    async def of_agent_with_heads(self, agent_id: AgentId) -> list[tuple[Assigned, Candidate | None]]:
+        """The present assignments of an agent, each with the head of its family if that is one's own."""
+        rows = await self.work.all(OF_AGENT_WITH_HEADS, agent=agent_id)
+        return [(_parsed(body), _head(_parsed(body), head)) for body, *head in rows]
+
+    async def of_agent_at(self, agent_id: AgentId, moment: datetime) -> list[Assigned]:
+        rows = await self.work.all(OF_AGENT_AT, agent=agent_id, at=to_micros(moment))
+        return [_assigned(row) for row in rows]
+
+    async def of_family(self, family_id: FamilyId) -> list[Assigned]:
+        """The present assignments of a family, inactive ones too, by agent."""
+        return [_assigned(row) for row in await self.work.all(OF_FAMILY, family=family_id)]
+
+    async def last_seq(self, agent_id: AgentId) -> int:
+        """The highest `seq` that any assignment of the agent ever had; 0 when there was none."""
+        row = await self.work.one(LAST_SEQ, agent=agent_id)
+        return int(row[0]) if row and row[0] is not None else 0
+
+
+def _columns(assigned: Assigned) -> dict[str, Any]:
+    return {
+        "id": assigned.assignment_id,
+        "step": assigned.revision,
+        "agent": assigned.agent_id,
+        "family": assigned.family_id,
+        "pin": str(assigned.pin),
+        "priority": assigned.priority,
+        "active": int(assigned.is_active),
+        "seq": assigned.seq,
+        "body": assigned.model_dump_json(),
+    }
+
+
+def _assigned(row: Row) -> Assigned:
+    return _parsed(row[0])
+
+
+@lru_cache(maxsize=4096)
+def _parsed(body: str) -> Assigned:
+    """A row is read far more often than it is written, and a value never changes."""
+    return Assigned.model_validate_json(body)
+
+
+def _head(assigned: Assigned, head: Sequence[str | None]) -> Candidate | None:
+    instruction, version, status = head
+    if instruction is None or version is None or status is None:
+        return None
+    return Candidate(assigned.family_id, InstructionId(instruction), numbered(version), STATUSES[status])

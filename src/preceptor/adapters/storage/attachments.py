@@ -1,0 +1,84 @@
+"""Attachments in SQL: files as they were sent, with the text that was found in them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import bindparam, delete, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into, mine
+from preceptor.adapters.storage.turn_tables import attachments
+from preceptor.domain.ids import AttachmentId, ConversationId
+from preceptor.domain.times import from_micros, to_micros
+from preceptor.engine.repositories import AttachmentRow
+
+ADD = insert_into(attachments)
+_THIS = (mine(attachments), attachments.c.id == bindparam("named"))
+FIND = Statement.of(
+    select(
+        attachments.c.id,
+        attachments.c.user,
+        attachments.c.conversation,
+        attachments.c.media_type,
+        attachments.c.name,
+        attachments.c.size,
+        attachments.c.text,
+        attachments.c.created,
+    ).where(*_THIS)
+)
+DATA = Statement.of(select(attachments.c.data).where(*_THIS))
+SAY_IN = Statement.of(update(attachments).where(*_THIS).values(conversation=bindparam("said_in")))
+ERASE = Statement.of(delete(attachments).where(mine(attachments), attachments.c.conversation == bindparam("said_in")))
+# A sweep of the installation, over all organisations.
+FORGET = Statement.of(
+    delete(attachments).where(attachments.c.conversation.is_(None), attachments.c.created < bindparam("before"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAttachments:
+    work: Transaction
+
+    async def add(self, row: AttachmentRow, data: bytes) -> None:
+        await self.work.run(
+            ADD,
+            id=row.attachment_id,
+            user=row.user_id,
+            conversation=row.conversation_id,
+            media_type=row.media_type,
+            name=row.name,
+            size=row.size,
+            data=data,
+            text=row.text,
+            created=to_micros(row.created_at),
+        )
+
+    async def find(self, attachment_id: AttachmentId) -> AttachmentRow | None:
+        row = await self.work.one(FIND, named=attachment_id)
+        if row is None:
+            return None
+        found, user, conversation, media_type, name, size, text, created = row
+        return AttachmentRow(
+            attachment_id=found,
+            user_id=user,
+            conversation_id=conversation,
+            media_type=media_type,
+            name=name,
+            size=size,
+            text=text,
+            created_at=from_micros(created),
+        )
+
+    async def data(self, attachment_id: AttachmentId) -> bytes | None:
+        row = await self.work.one(DATA, named=attachment_id)
+        return bytes(row[0]) if row else None
+
+    async def say_in(self, attachment_id: AttachmentId, conversation: ConversationId) -> None:
+        await self.work.run(SAY_IN, named=attachment_id, said_in=conversation)
+
+    async def erase(self, conversation: ConversationId) -> int:
+        return await self.work.run(ERASE, said_in=conversation)
+
+    async def forget_unsent(self, before: datetime) -> int:
+        """Forget files that no one said anything with, over all organisations."""
+        return await self.work.run(FORGET, before=to_micros(before))

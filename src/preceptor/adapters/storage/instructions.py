@@ -1,0 +1,304 @@
+"""Instructions in SQL: families, their immutable versions, and which status each version had when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Integer, bindparam, func, literal_column, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.searching import (
+    any_or,
+    any_or_like,
+    before,
+    tags_kept,
+    tags_wanted,
+    words_kept,
+    words_wanted,
+)
+from preceptor.adapters.storage.statements import Row, Statement, insert_into, limited, mine, update_by_key
+from preceptor.adapters.storage.tables import (
+    assignments,
+    instruction_ratings,
+    instruction_statuses,
+    instruction_versions,
+    instructions,
+)
+from preceptor.domain.ids import AgentId, FamilyId, InstructionId, UserId
+from preceptor.domain.instructions.family import Candidate, Family, Popularity
+from preceptor.domain.instructions.instruction import InstructionVersion
+from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.instructions.version import SemVer
+from preceptor.domain.times import from_micros, to_micros
+from preceptor.engine.library import WantedInstructions
+
+STATUSES = {status.value: status for status in Status}
+AT_ONCE = 16
+"""Versions that are looked up in one statement."""
+ZERO, ONE = literal_column("0", Integer), literal_column("1", Integer)
+
+ADD = insert_into(instructions)
+REPLACE = update_by_key(instructions)
+ADD_VERSION = insert_into(instruction_versions)
+ADD_STATUS = insert_into(instruction_statuses)
+
+_FAMILY = (
+    instructions.c.head,
+    instructions.c.status,
+    instructions.c.public,
+    instructions.c.deleted,
+    instructions.c.revision,
+)
+_VERSION = (
+    instruction_versions.c.body,
+    instruction_versions.c.status,
+    instruction_versions.c.updated,
+    instruction_versions.c.updated_by,
+)
+_USES = (
+    select(func.count())
+    .select_from(assignments)
+    .where(
+        mine(assignments),
+        assignments.c.family == instructions.c.id,
+        assignments.c.until.is_(None),
+        assignments.c.active == ONE,
+    )
+    .correlate(instructions)
+    .scalar_subquery()
+)
+_RATED = (
+    select(func.count())
+    .select_from(instruction_ratings)
+    .where(mine(instruction_ratings), instruction_ratings.c.family == instructions.c.id)
+    .correlate(instructions)
+    .scalar_subquery()
+)
+_SCORES = (
+    select(func.sum(instruction_ratings.c.score))
+    .where(mine(instruction_ratings), instruction_ratings.c.family == instructions.c.id)
+    .correlate(instructions)
+    .scalar_subquery()
+)
+_WITH_HEAD = select(*_VERSION, *_FAMILY, _USES, _RATED, _SCORES).join_from(
+    instructions,
+    instruction_versions,
+    (instruction_versions.c.org == instructions.c.org) & (instruction_versions.c.id == instructions.c.head),
+)
+FIND = Statement.of(_WITH_HEAD.where(mine(instructions), instructions.c.id == bindparam("id")))
+# Newest first; a cursor is the last family shown.
+PAGE = Statement.of(
+    limited(
+        _WITH_HEAD.where(
+            mine(instructions),
+            instructions.c.deleted == ZERO,
+            before(instructions.c.id),
+            any_or(instructions.c.type, "type"),
+            any_or(instructions.c.category, "category"),
+            any_or(instructions.c.role, "role"),
+            any_or(instructions.c.status, "status"),
+            any_or_like(instructions.c.words, "words"),
+            any_or_like(instructions.c.tags, "tags"),
+        ).order_by(instructions.c.id.desc())
+    )
+)
+VERSION = Statement.of(
+    select(*_VERSION).where(mine(instruction_versions), instruction_versions.c.id == bindparam("id"))
+)
+VERSIONS = Statement.of(
+    select(*_VERSION).where(mine(instruction_versions), instruction_versions.c.family == bindparam("family"))
+)
+NAMED = Statement.of(
+    select(*_VERSION).where(
+        mine(instruction_versions),
+        instruction_versions.c.id.in_([bindparam(f"id_{number}") for number in range(AT_ONCE)]),
+    )
+)
+MOVE = Statement.of(
+    update(instruction_versions)
+    .where(mine(instruction_versions), instruction_versions.c.id == bindparam("named"))
+    .values(status=bindparam("to_status"), updated=bindparam("at"), updated_by=bindparam("by"))
+)
+LAST_STATUS = Statement.of(
+    select(instruction_statuses.c.step).where(
+        mine(instruction_statuses),
+        instruction_statuses.c.id == bindparam("id"),
+        instruction_statuses.c.until.is_(None),
+    )
+)
+END_STATUS = Statement.of(
+    update(instruction_statuses)
+    .where(
+        mine(instruction_statuses),
+        instruction_statuses.c.id == bindparam("named"),
+        instruction_statuses.c.until.is_(None),
+    )
+    .values(until=bindparam("at"))
+)
+_CANDIDATE = (
+    instruction_versions.c.family,
+    instruction_versions.c.id,
+    instruction_versions.c.version,
+)
+CANDIDATES = Statement.of(
+    select(*_CANDIDATE, instruction_versions.c.status)
+    .join_from(
+        assignments,
+        instruction_versions,
+        (instruction_versions.c.org == assignments.c.org) & (instruction_versions.c.family == assignments.c.family),
+    )
+    .where(mine(assignments), assignments.c.agent == bindparam("agent"), assignments.c.until.is_(None))
+)
+CANDIDATES_AT = Statement.of(
+    select(*_CANDIDATE, instruction_statuses.c.status)
+    .join_from(
+        instruction_statuses,
+        instruction_versions,
+        (instruction_versions.c.org == instruction_statuses.c.org)
+        & (instruction_versions.c.id == instruction_statuses.c.id),
+    )
+    .where(
+        mine(instruction_statuses),
+        instruction_statuses.c.family == bindparam("family"),
+        instruction_statuses.c.since <= bindparam("at"),
+        instruction_statuses.c.until.is_(None) | (instruction_statuses.c.until > bindparam("at")),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlInstructions:
+    work: Transaction
+
+    async def add(self, family: Family) -> None:
+        await self.work.run(ADD, **_columns(family))
+
+    async def replace(self, family: Family) -> None:
+        await self.work.run(REPLACE, **_columns(family))
+
+    async def find(self, family_id: FamilyId) -> tuple[Family, InstructionVersion, Popularity] | None:
+        """The family with its head, also when it is deleted."""
+        row = await self.work.one(FIND, id=family_id)
+        return _with_head(row) if row else None
+
+    async def page(
+        self, wanted: WantedInstructions, after: str | None, limit: int
+    ) -> list[tuple[Family, InstructionVersion, Popularity]]:
+        rows = await self.work.all(
+            PAGE,
+            after=after,
+            type=wanted.type,
+            category=wanted.category,
+            role=wanted.target_role,
+            status=wanted.status,
+            words=words_wanted(wanted.words),
+            tags=tags_wanted(wanted.tags),
+            limit=limit,
+        )
+        return [_with_head(row) for row in rows]
+
+    async def add_version(self, version: InstructionVersion) -> None:
+        await self.work.run(
+            ADD_VERSION,
+            id=version.instruction_id,
+            family=version.family_id,
+            version=str(version.version),
+            status=version.status.value,
+            parent=version.parent_instruction_id,
+            updated=to_micros(version.updated_at),
+            updated_by=version.updated_by,
+            body=version.model_dump_json(),
+        )
+        await self._open_status(version, version.status, 1)
+
+    async def version(self, instruction_id: InstructionId) -> InstructionVersion | None:
+        row = await self.work.one(VERSION, id=instruction_id)
+        return _version(row) if row else None
+
+    async def versions(self, family_id: FamilyId) -> list[InstructionVersion]:
+        """All versions of a family, the lowest first."""
+        rows = await self.work.all(VERSIONS, family=family_id)
+        return sorted(map(_version, rows), key=lambda version: version.version)
+
+    async def named(self, ids: Sequence[InstructionId]) -> dict[InstructionId, InstructionVersion]:
+        """Several versions by id; those that do not exist are left out."""
+        found: dict[InstructionId, InstructionVersion] = {}
+        for start in range(0, len(ids), AT_ONCE):
+            some = ids[start : start + AT_ONCE]
+            filled = [*some, *[some[0]] * (AT_ONCE - len(some))]
+            rows = await self.work.all(NAMED, **{f"id_{number}": one for number, one in enumerate(filled)})
+            found |= {version.instruction_id: version for version in map(_version, rows)}
+        return found
+
+    async def move_status(self, version: InstructionVersion, status: Status, by: UserId) -> InstructionVersion:
+        now = self.work.now
+        at = to_micros(now)
+        await self.work.run(MOVE, named=version.instruction_id, to_status=status.value, at=at, by=by)
+        last = await self.work.one(LAST_STATUS, id=version.instruction_id)
+        await self.work.run(END_STATUS, named=version.instruction_id, at=at)
+        await self._open_status(version, status, last[0] + 1 if last else 1)
+        return version.model_copy(update={"status": status, "updated_at": now, "updated_by": by})
+
+    async def candidates(self, agent_id: AgentId) -> list[Candidate]:
+        """All versions that an agent's present assignments could mean."""
+        return [_candidate(row) for row in await self.work.all(CANDIDATES, agent=agent_id)]
+
+    async def candidates_at(self, family_id: FamilyId, moment: datetime) -> list[Candidate]:
+        """The versions of a family that there were at a moment, with the status each had."""
+        rows = await self.work.all(CANDIDATES_AT, family=family_id, at=to_micros(moment))
+        return [_candidate(row) for row in rows]
+
+    async def _open_status(self, version: InstructionVersion, status: Status, step: int) -> None:
+        since = to_micros(self.work.now)
+        await self.work.run(
+            ADD_STATUS,
+            id=version.instruction_id,
+            family=version.family_id,
+            step=step,
+            status=status.value,
+            since=since,
+            until=None,
+        )
+
+
+def _columns(family: Family) -> dict[str, Any]:
+    return {
+        "id": family.family_id,
+        "head": family.head,
+        "type": family.type.value,
+        "category": family.category,
+        "role": family.target_role,
+        "status": family.status.value,
+        "public": int(family.is_public),
+        "deleted": int(family.is_deleted),
+        "revision": family.revision,
+        "words": words_kept(family.name, family.description),
+        "tags": tags_kept(family.tags),
+    }
+
+
+def _version(row: Row) -> InstructionVersion:
+    body, status, updated, updated_by = row
+    news = {"status": Status(status), "updated_at": from_micros(updated), "updated_by": UserId(updated_by)}
+    return InstructionVersion.model_validate_json(body).model_copy(update=news)
+
+
+def _with_head(row: Row) -> tuple[Family, InstructionVersion, Popularity]:
+    version = _version(row[:4])
+    _, status, public, deleted, revision, uses, rated, scores = row[4:]
+    seen = {"status": Status(status), "is_public": bool(public), "is_deleted": bool(deleted)}
+    family = Family.of(version, revision).model_copy(update=seen)
+    return family, version, Popularity(uses, round(int(scores) / rated, 2) if rated else None)
+
+
+def _candidate(row: Row) -> Candidate:
+    family, instruction, version, status = row
+    return Candidate(FamilyId(family), InstructionId(instruction), numbered(version), STATUSES[status])
+
+
+@lru_cache(maxsize=4096)
+def numbered(text: str) -> SemVer:
+    """Most versions have one of few numbers."""
+    return SemVer.parse(text)

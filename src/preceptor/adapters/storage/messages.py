@@ -1,0 +1,136 @@
+"""Messages in SQL: where each is in its conversation, and how many tokens there are up to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import and_, bindparam, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
+from preceptor.adapters.storage.tables import events
+from preceptor.adapters.storage.turn_tables import messages
+from preceptor.domain.ids import ConversationId, MessageId
+from preceptor.domain.messages.message import Message, decode
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.engine.talk import MessagePlace
+
+ADD = insert_into(messages)
+_THIS = (mine(messages), messages.c.conversation == bindparam("conversation"))
+_BODY = and_(
+    events.c.org == messages.c.org,
+    events.c.stream == messages.c.conversation,
+    events.c.seq == messages.c.seq,
+)
+LAST = Statement.of(
+    limited(select(messages.c.place, messages.c.cum).where(*_THIS).order_by(messages.c.place.desc())),
+)
+BETWEEN = Statement.of(
+    select(messages.c.place, events.c.payload, messages.c.withheld)
+    .join(events, _BODY)
+    .where(*_THIS, messages.c.place >= bindparam("first"), messages.c.place <= bindparam("until"))
+    .order_by(messages.c.place)
+)
+SINCE = Statement.of(
+    limited(
+        select(messages.c.place, events.c.payload, messages.c.seq, messages.c.withheld)
+        .join(events, _BODY)
+        .where(*_THIS, messages.c.place > bindparam("after"))
+        .order_by(messages.c.place)
+    )
+)
+SEQ_AT = Statement.of(select(messages.c.seq).where(*_THIS, messages.c.place == bindparam("at_place")))
+SUM_AT = Statement.of(select(messages.c.cum).where(*_THIS, messages.c.place == bindparam("at_place")))
+WITHHOLD = Statement.of(
+    update(messages).where(mine(messages), messages.c.id == bindparam("named")).values(withheld=bindparam("to_tokens"))
+)
+FIND = Statement.of(
+    select(messages.c.conversation, messages.c.place, messages.c.seq, messages.c.turn, events.c.payload)
+    .join(events, _BODY)
+    .where(mine(messages), messages.c.id == bindparam("id"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlMessages:
+    work: Transaction
+
+    async def add(self, conversation: ConversationId, rows: Sequence[tuple[MessagePlace, Message]]) -> None:
+        org = self.work.org
+        await self.work.executor.many(
+            ADD,
+            [
+                (
+                    org,
+                    conversation,
+                    at.place,
+                    message.id,
+                    at.seq,
+                    message.turn_id,
+                    message.role.value,
+                    message.kind.value,
+                    message.span_id,
+                    message.tokens,
+                    at.cum,
+                    0,
+                )
+                for at, message in rows
+            ],
+        )
+
+    async def last(self, conversation: ConversationId) -> tuple[int, int]:
+        """The place of the newest message and the tokens of all; (0, 0) where nothing was said."""
+        row = await self.work.one(LAST, conversation=conversation, limit=1)
+        return (max(row[0], 0), row[1]) if row else (0, 0)
+
+    async def between(self, conversation: ConversationId, first: int, last: int) -> list[Placed]:
+        rows = await self.work.all(BETWEEN, conversation=conversation, first=first, until=last)
+        return [Placed(place, decode(payload), withheld) for place, payload, withheld in rows if payload is not None]
+
+    async def since(self, conversation: ConversationId, after: int, limit: int) -> list[Placed]:
+        """Up to `limit` messages after a place, in the order they were said, with what was said in branches meanwhile.
+
+        A branch's words are placed below zero by their row in the log, so they are found by where they were said.
+        """
+        rows = await self.work.all(SINCE, conversation=conversation, after=after, limit=limit)
+        start = await self.work.one(SEQ_AT, conversation=conversation, at_place=after) if after else None
+        until = rows[-1][2] if len(rows) == limit else 2**62
+        lowest, highest = -until, -(start[0] if start else 0) - 1
+        aside = await self.work.all(BETWEEN, conversation=conversation, first=lowest, until=highest)
+        found = [
+            (seq, Placed(place, decode(body), withheld)) for place, body, seq, withheld in rows if body is not None
+        ]
+        found += [(-place, Placed(place, decode(payload))) for place, payload, _ in aside if payload is not None]
+        return [placed for _, placed in sorted(found, key=lambda each: each[0])]
+
+    async def withhold(self, message_id: MessageId, tokens: int) -> None:
+        """From now on models are shown something else in its place, of so many tokens."""
+        await self.work.run(WITHHOLD, named=message_id, to_tokens=tokens)
+
+    async def sum_at(self, conversation: ConversationId, place: int) -> int:
+        row = await self.work.one(SUM_AT, conversation=conversation, at_place=place)
+        return row[0] if row else 0
+
+    async def first_beyond(self, conversation: ConversationId, tokens: int) -> int | None:
+        """The first place at which the tokens so far are more than this."""
+        last, total = await self.last(conversation)
+        if total <= tokens:
+            return None
+        low, high = 0, last  # the sum at `low` is not beyond, the one at `high` is
+        below, above = 0, total
+        by_share = True
+        while high - low > 1:
+            guess = low + round((high - low) * (tokens - below) / (above - below)) if by_share else (low + high) // 2
+            middle, by_share = min(max(guess, low + 1), high - 1), not by_share
+            here = await self.sum_at(conversation, middle)
+            if here > tokens:
+                high, above = middle, here
+            else:
+                low, below = middle, here
+        return high
+
+    async def find(self, message_id: MessageId) -> tuple[ConversationId, MessagePlace, Message | None] | None:
+        row = await self.work.one(FIND, id=message_id)
+        if row is None:
+            return None
+        conversation, place, seq, _, payload = row
+        return conversation, MessagePlace(place, seq, 0), None if payload is None else decode(payload)

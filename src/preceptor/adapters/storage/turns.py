@@ -1,0 +1,161 @@
+"""Turns in SQL: which are running, who runs them, and until when they may."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Integer, Text, and_, bindparam, literal_column, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
+from preceptor.adapters.storage.turn_tables import messages, turns
+from preceptor.domain.ids import AgentId, ConversationId, OrgId, TurnId
+from preceptor.domain.times import from_micros, to_micros
+from preceptor.domain.turns.facts import TurnStatus
+from preceptor.engine.talk import TurnRow
+
+RUNNING = literal_column("'running'", Text)
+ONE = literal_column("1", Integer)
+LATER_THAN_ALL = "g"
+"""After every id: they are written in hexadecimal digits."""
+ADD = insert_into(turns)
+_THIS = (mine(turns), turns.c.id == bindparam("named"))
+FIND = Statement.of(select(turns).where(*_THIS))
+OPEN = Statement.of(
+    select(turns).where(mine(turns), turns.c.conversation == bindparam("of"), turns.c.status == RUNNING)
+)
+NEWEST = Statement.of(
+    limited(
+        select(turns)
+        .join(messages, and_(messages.c.org == turns.c.org, messages.c.turn == turns.c.id))
+        .where(mine(turns), messages.c.conversation == bindparam("of"))
+        .order_by(messages.c.place.desc())
+    )
+)
+_ENDED = (mine(turns), turns.c.status != RUNNING, turns.c.id < bindparam("before"))
+ENDED = Statement.of(limited(select(turns).where(*_ENDED).order_by(turns.c.id.desc())))
+ENDED_OF = Statement.of(
+    limited(select(turns).where(*_ENDED, turns.c.agent == bindparam("of")).order_by(turns.c.id.desc()))
+)
+SETTLE = Statement.of(
+    update(turns)
+    .where(*_THIS, turns.c.status == RUNNING)
+    .values(status=bindparam("to_status"), last=bindparam("to_last"))
+)
+TAKE = Statement.of(
+    update(turns)
+    .where(*_THIS, turns.c.status == RUNNING)
+    .values(
+        worker=bindparam("to_worker"),
+        epoch=bindparam("to_epoch"),
+        lease=bindparam("to_lease"),
+        takeovers=turns.c.takeovers + ONE,
+    )
+)
+CANCEL = Statement.of(update(turns).where(*_THIS, turns.c.status == RUNNING).values(cancel=bindparam("by")))
+# Leases are the installation's: a worker extends and takes over turns of every organisation.
+EXTEND = Statement.of(
+    update(turns).where(turns.c.worker == bindparam("by"), turns.c.status == RUNNING).values(lease=bindparam("until"))
+)
+EXPIRED = Statement.of(
+    limited(
+        select(turns)
+        .where(turns.c.status == RUNNING, turns.c.lease < bindparam("before"), turns.c.worker != bindparam("but"))
+        .order_by(turns.c.lease)
+    )
+)
+TO_CANCEL = Statement.of(
+    select(turns.c.org, turns.c.id).where(
+        turns.c.worker == bindparam("by"), turns.c.status == RUNNING, turns.c.cancel.is_not(None)
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTurns:
+    work: Transaction
+
+    async def add(self, turn: TurnRow) -> None:
+        await self.work.run(
+            ADD,
+            id=turn.turn_id,
+            conversation=turn.conversation_id,
+            agent=turn.agent_id,
+            user=turn.user_id,
+            status=turn.status.value,
+            worker=turn.worker,
+            epoch=turn.epoch,
+            first=turn.first,
+            last=turn.last,
+            lease=to_micros(turn.lease),
+            takeovers=turn.takeovers,
+            cancel=turn.cancel,
+        )
+
+    async def find(self, turn_id: TurnId) -> TurnRow | None:
+        row = await self.work.one(FIND, named=turn_id)
+        return _turn(row) if row else None
+
+    async def open_in(self, conversation_id: ConversationId) -> TurnRow | None:
+        row = await self.work.one(OPEN, of=conversation_id)
+        return _turn(row) if row else None
+
+    async def newest(self, conversation_id: ConversationId) -> TurnRow | None:
+        """The turn in which something was said last."""
+        row = await self.work.one(NEWEST, of=conversation_id, limit=1)
+        return _turn(row) if row else None
+
+    async def ended(self, agent: AgentId | None, before: TurnId | None, limit: int) -> list[TurnRow]:
+        """The newest first. Ids grow with time, so the last of them says where to go on."""
+        until = before or LATER_THAN_ALL
+        if agent is None:
+            rows = await self.work.all(ENDED, before=until, limit=limit)
+        else:
+            rows = await self.work.all(ENDED_OF, before=until, of=agent, limit=limit)
+        return [_turn(row) for row in rows]
+
+    async def settle(self, turn_id: TurnId, status: TurnStatus, last: int) -> bool:
+        """False if it has ended before: a turn ends once."""
+        return bool(await self.work.run(SETTLE, named=turn_id, to_status=status.value, to_last=last))
+
+    async def take(self, turn: TurnRow) -> bool:
+        """Give the turn to this worker and epoch; False if it has ended meanwhile."""
+        return bool(
+            await self.work.run(
+                TAKE,
+                named=turn.turn_id,
+                to_worker=turn.worker,
+                to_epoch=turn.epoch,
+                to_lease=to_micros(turn.lease),
+            )
+        )
+
+    async def request_cancel(self, turn_id: TurnId, by: str) -> bool:
+        return bool(await self.work.run(CANCEL, named=turn_id, by=by))
+
+    async def extend(self, worker: str, until: Any) -> int:
+        return await self.work.run(EXTEND, by=worker, until=to_micros(until))
+
+    async def expired(self, before: Any, but: str, limit: int) -> list[tuple[OrgId, TurnRow]]:
+        rows = await self.work.all(EXPIRED, before=to_micros(before), but=but, limit=limit)
+        return [(row[0], _turn(row)) for row in rows]
+
+    async def to_cancel(self, worker: str) -> list[tuple[OrgId, TurnId]]:
+        return [(org, turn) for org, turn in await self.work.all(TO_CANCEL, by=worker)]
+
+
+def _turn(row: tuple[Any, ...]) -> TurnRow:
+    _, turn_id, conversation, agent, user, status, worker, epoch, first, last, lease, takeovers, cancel = row
+    return TurnRow(
+        turn_id=turn_id,
+        conversation_id=conversation,
+        agent_id=agent,
+        user_id=user,
+        status=TurnStatus(status),
+        worker=worker,
+        epoch=epoch,
+        first=first,
+        last=last,
+        lease=from_micros(lease),
+        takeovers=takeovers,
+        cancel=cancel,
+    )

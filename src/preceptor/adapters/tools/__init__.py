@@ -1,0 +1,1 @@
+"""Tools: Python functions that a model may call."""

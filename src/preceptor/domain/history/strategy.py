@@ -1,0 +1,158 @@
+"""Strategies: which messages one summary each will stand for. A strategy decides; it never calls a model.
+
+Your own strategy is a frozen value with a `type`, a `template` and a method `compress(entries, free) -> Choice`. `free`
+holds the places in `entries` that may be summarised; what must stay (system messages, the first question, memory, other
+summaries, the running turn, open calls) is not among them. Answers never leave their calls, whatever you choose.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Annotated, Literal, Protocol, runtime_checkable
+
+import msgspec
+from pydantic import Field
+
+from preceptor.domain.history.entry import Entry, Row
+from preceptor.domain.messages.message import Role
+from preceptor.domain.times import Moment
+from preceptor.domain.value import VISIBLE_TEXT, Text, Value
+
+TLDR = "summary@1.0.0"
+FACTS = "facts@1.0.0"
+Size = Annotated[int, Field(ge=1, lt=2**31)]
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Places in the entries. One summary for each of `spans`; what is in neither is kept word for word."""
+
+    spans: tuple[tuple[int, ...], ...] = ()
+    dropped: tuple[int, ...] = ()
+    """Left out without a summary. Of ours, only `WindowTLDR` does that."""
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def template(self) -> str:
+        """Which of our instructions the summariser is given, with its version."""
+        ...
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice: ...
+
+
+class _Plain(Value):
+    @property
+    def template(self) -> str:
+        return TLDR
+
+
+class WholeHistory(_Plain):
+    """One summary of everything."""
+
+    type: Literal["whole_history"] = "whole_history"
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+        return Choice((tuple(free),))
+
+
+class FromLastNMessages(_Plain):
+    """The last n messages word for word, one summary of all before."""
+
+    type: Literal["from_last_n_messages"] = "from_last_n_messages"
+    n: Size
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
+        cut = before_last(entries, self.n)
+        return Choice((tuple(at for at in free if at < cut),))
+
+
+class Chunked(_Plain):
+    """One summary for each `chunk_size` messages. The rest waits, word for word, until it is as long."""
+
+    type: Literal["chunked"] = "chunked"
+    chunk_size: Size
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+        starts = range(0, len(free) - self.chunk_size + 1, self.chunk_size)
+        return Choice(tuple(tuple(free[at : at + self.chunk_size]) for at in starts))
+
+
+class FromTimestamp(_Plain):
+    """What was said at or after a moment word for word, one summary of what was said before."""
+
+    type: Literal["from_timestamp"] = "from_timestamp"
+    timestamp: Moment
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
+        runs = groupby(free, lambda at: entries[at].created_at < self.timestamp)
+        return Choice(tuple(tuple(run) for older, run in runs if older))
+
+
+class WholeHistoryMultipleSystemMessages(_Plain):
+    """One summary for each section between system messages."""
+
+    type: Literal["whole_history_multiple_system_messages"] = "whole_history_multiple_system_messages"
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
+        section, sections = 0, list[int]()
+        for entry in entries:
+            section += entry.role is Role.SYSTEM
+            sections.append(section)
+        return Choice(tuple(tuple(run) for _, run in groupby(free, lambda at: sections[at])))
+
+
+class WindowTLDR(_Plain):
+    """One summary of the last n messages. All before is left out without one: nothing of it reaches the model."""
+
+    type: Literal["window_tldr"] = "window_tldr"
+    n: Size
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+        return Choice((tuple(free[-self.n :]),), tuple(free[: -self.n]))
+
+
+class Concept(Value):
+    """A kind of fact to look for."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+    description: Annotated[Text, Field(pattern=VISIBLE_TEXT, max_length=1000)]
+    many: bool = True
+
+
+class FactsTLDR(Value):
+    """In place of everything, the facts that were stated about some concepts, and nothing else."""
+
+    type: Literal["facts_tldr"] = "facts_tldr"
+    concepts: Annotated[tuple[Concept, ...], Field(min_length=1, max_length=32)]
+
+    @property
+    def template(self) -> str:
+        return FACTS
+
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+        return Choice((tuple(free),))
+
+
+CompressionStrategy = Annotated[
+    WholeHistory
+    | FromLastNMessages
+    | Chunked
+    | FromTimestamp
+    | WholeHistoryMultipleSystemMessages
+    | WindowTLDR
+    | FactsTLDR,
+    Field(discriminator="type"),
+]
+"""Those that can be sent. In the library any `Strategy` will do."""
+
+
+def before_last(entries: Row, n: int) -> int:
+    """Where the last n messages begin, pinned ones not counted."""
+    at = len(entries)
+    while at and n:
+        at -= 1
+        n -= not entries[at].is_pin
+    return at if not n else 0

@@ -1,0 +1,143 @@
+"""Tapes: the entries of a conversation with their running sums, so that a cut costs the same at any length."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Protocol, overload
+
+from preceptor.domain.history.entry import Entry
+from preceptor.domain.messages.message import Role
+
+_SEQ = attrgetter("seq")
+
+
+class Tape(Protocol):
+    """Entries in order of `seq`. Sums leave pinned entries out, and include what the format costs per message.
+
+    It may be the end of a longer one, as long as nothing before it could be kept.
+    """
+
+    def __len__(self) -> int: ...
+
+    @overload
+    def __getitem__(self, at: int, /) -> Entry: ...
+
+    @overload
+    def __getitem__(self, at: slice, /) -> Sequence[Entry]: ...
+
+    @property
+    def overhead(self) -> int:
+        """Tokens that the format costs per message."""
+        ...
+
+    @property
+    def pins(self) -> Sequence[int]:
+        """Where the pinned entries are."""
+        ...
+
+    @property
+    def pinned(self) -> int:
+        """Tokens of the pinned entries."""
+        ...
+
+    @property
+    def said(self) -> int:
+        """How many messages there are besides system messages."""
+        ...
+
+    @property
+    def loose(self) -> Sequence[int]:
+        """Tokens of what comes before each place, and in the end of everything."""
+        ...
+
+    @property
+    def count(self) -> Sequence[int]:
+        """How many come before."""
+        ...
+
+    @property
+    def spans(self) -> Sequence[int]:
+        """Tokens of delegations before, which go first."""
+        ...
+
+    @property
+    def payloads(self) -> Sequence[int]:
+        """Tokens that leaving out tool answers before would free, delegations not counted."""
+        ...
+
+    @property
+    def lean(self) -> Sequence[int]:
+        """Tokens of what comes before when delegations and tool answers are left out."""
+        ...
+
+    @property
+    def analyses(self) -> Sequence[int]:
+        """Tokens of analyses before, pinned or not."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[int]:
+        """How many before call tools, or answer."""
+        ...
+
+    def find(self, seq: int) -> int:
+        """The first place at or after `seq`."""
+        ...
+
+
+class ArrayTape:
+    """A tape in memory. It only grows."""
+
+    def __init__(self, entries: Iterable[Entry] = (), overhead: int = 0) -> None:
+        self.overhead = overhead
+        self.pins: list[int] = []
+        self.pinned = 0
+        self.said = 0
+        self._entries: list[Entry] = []
+        self.loose, self.count, self.lean = array("q", [0]), array("q", [0]), array("q", [0])
+        self.spans, self.payloads = array("q", [0]), array("q", [0])
+        self.analyses, self.tools = array("q", [0]), array("q", [0])
+        for entry in entries:
+            self.append(entry)
+
+    def append(self, entry: Entry) -> None:
+        cost, pin = entry.tokens + self.overhead, entry.is_pin
+        if pin:
+            self.pins.append(len(self._entries))
+            self.pinned += cost
+        self.said += entry.role is not Role.SYSTEM
+        self._entries.append(entry)
+        span = cost if entry.intermediate and not pin else 0
+        payload = 0 if pin or span else entry.payload
+        loose = 0 if pin else cost
+        self.loose.append(self.loose[-1] + loose)
+        self.count.append(self.count[-1] + (not pin))
+        self.spans.append(self.spans[-1] + span)
+        self.payloads.append(self.payloads[-1] + payload)
+        self.lean.append(self.lean[-1] + loose - span - payload)
+        self.analyses.append(self.analyses[-1] + entry.analysis)
+        self.tools.append(self.tools[-1] + bool(entry.calls or entry.results))
+
+    def pop(self) -> Entry:
+        """Take the newest back. It must not be pinned."""
+        for sums in (self.loose, self.count, self.spans, self.payloads, self.lean, self.analyses, self.tools):
+            sums.pop()
+        entry = self._entries.pop()
+        self.said -= entry.role is not Role.SYSTEM
+        return entry
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, at: int, /) -> Entry: ...
+
+    @overload
+    def __getitem__(self, at: slice, /) -> Sequence[Entry]: ...
+
+    def __getitem__(self, at: int | slice, /) -> Entry | Sequence[Entry]:
+        return self._entries[at]
+
+    def find(self, seq: int) -> int:
+        return bisect_left(self._entries, seq, key=_SEQ)

@@ -1,0 +1,1 @@
+"""Messages and what they tell the engine: the words everything else is made of."""

@@ -1,0 +1,169 @@
+"""Messages: ordered parts, said by someone, never changed afterwards."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from preceptor.domain.ids import AgentId, CallId, ConversationId, MessageId, SpanId, TurnId
+from preceptor.domain.messages.directive import Directive, IntermediateReasoning, read, written
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Kind(StrEnum):
+    """What a message is for. Never guessed from what it says."""
+
+    MESSAGE = "message"
+    SYNTHETIC_PLAN = "synthetic_plan"
+    SUMMARY = "summary"
+    MEMORY = "memory"
+    COMPACTION = "compaction"
+    TOOL = "tool"
+
+
+class Outcome(StrEnum):
+    """How a tool call ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    UNKNOWN = "outcome_unknown"
+    """It may have acted or not: the process died in between, and the tool cannot safely be called again."""
+    INTERRUPTED = "interrupted"
+    """It never ran."""
+
+
+class Part(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+    """One piece of a message."""
+
+
+class Text(Part, tag="text", frozen=True):
+    text: str
+
+
+class Thinking(Part, tag="thinking", frozen=True):
+    text: str
+    signature: str | None = None
+    """What a provider wants back with it, unread."""
+
+
+class ToolCall(Part, tag="tool_call", frozen=True):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    malformed: str | None = None
+    """What the model wrote instead of a JSON object. Such a call is answered with an error and never runs."""
+
+
+class ToolResult(Part, tag="tool_result", frozen=True, omit_defaults=False):
+    tool_call_id: str
+    name: str
+    content: str
+    is_error: bool = False
+    outcome: Outcome = Outcome.OK
+
+
+class Attachment(Part, tag="attachment", frozen=True):
+    attachment_id: str
+    media_type: str
+    name: str
+    data: str | None = None
+    """Its bytes in base64, where a model is shown them. No stored message has it."""
+
+    @property
+    def is_image(self) -> bool:
+        return self.media_type.startswith("image/")
+
+
+AnyPart = Text | Thinking | ToolCall | ToolResult | Attachment
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One message as it is stored, sent and shown."""
+
+    id: MessageId
+    conversation_id: ConversationId
+    turn_id: TurnId
+    role: Role
+    kind: Kind
+    parts: tuple[AnyPart, ...]
+    instructions: tuple[msgspec.Raw, ...]
+    """Its directives, as they are stored."""
+    tokens: int
+    """Counted once, when it was written."""
+    created_at: datetime
+    span_id: SpanId | None = None
+    """The delegation it was said in."""
+    agent_id: AgentId | None = None
+    call_id: CallId | None = None
+    """The model call that it is the answer of."""
+    analysis: str | None = None
+    """Of a synthetic plan: what the model reads before the response, and no user does."""
+    analysis_tokens: int = 0
+    """How many of its tokens are the analysis."""
+    sources: tuple[MessageId, ...] = ()
+    """Of a summary or a compaction: the messages it stands for."""
+    incomplete: bool = False
+    """It broke off: the provider never said that this was all."""
+    from_client: bool = False
+    """A client brought it along as something said before. Nobody here heard it."""
+
+    @property
+    def directives(self) -> tuple[Directive, ...]:
+        return tuple(read(bytes(raw)) for raw in self.instructions)
+
+    @property
+    def is_intermediate(self) -> bool:
+        return any(isinstance(directive, IntermediateReasoning) for directive in self.directives)
+
+    @property
+    def text(self) -> str:
+        """What it says to people: its text parts, one after the other."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Message)
+
+
+def encode(message: Message) -> bytes:
+    return _ENCODER.encode(message)
+
+
+def decode(payload: str | bytes) -> Message:
+    return _DECODER.decode(payload)
+
+
+def marked(message: Message, *directives: Directive) -> Message:
+    """The message with these directives added, each once."""
+    new = [raw for raw in map(written, directives) if raw not in message.instructions]
+    return msgspec.structs.replace(message, instructions=(*message.instructions, *new)) if new else message
+
+
+def unpaired(messages: Iterable[Message]) -> tuple[tuple[ToolCall, ...], tuple[ToolResult, ...]]:
+    """Calls that have no result after them, and results that answer no call before them."""
+    waiting: dict[str, ToolCall] = {}
+    strays: list[ToolResult] = []
+    for message in messages:
+        strays.extend(result for result in message.tool_results if waiting.pop(result.tool_call_id, None) is None)
+        waiting.update((call.id, call) for call in message.tool_calls)
+    return tuple(waiting.values()), tuple(strays)
+
+
+def texts(parts: Sequence[AnyPart]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))

@@ -1,0 +1,50 @@
+"""Models: what each of them can do, and what it costs."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from pydantic import Field
+
+from preceptor.domain.prompts.prompt import Force
+from preceptor.domain.prompts.reply import Usage
+from preceptor.domain.value import Text, Value
+
+
+class Vocabulary(StrEnum):
+    """Whose tokens we count with. `estimated` where a model's own vocabulary is not public."""
+
+    O200K = "o200k_base"
+    CL100K = "cl100k_base"
+    LLAMA3 = "llama3"
+    QWEN = "qwen2.5"
+    GEMMA = "gemma"
+    MISTRAL = "mistral"
+    DEEPSEEK = "deepseek_v3"
+
+
+class Capabilities(Value):
+    """What a model can do. It decides how it is asked, never whether the answer is believed."""
+
+    forced: tuple[Force, ...] = Field(default=(Force.NAMED, Force.REQUIRED), description="The strictest first.")
+    tools: bool = True
+    parallel_tools: bool = True
+    prefill: bool = False
+    images: bool = False
+    plans: bool = True
+    context_window: Annotated[int, Field(ge=1)] = 128_000
+    vocabulary: Vocabulary = Vocabulary.O200K
+    estimated: bool = Field(default=False, description="The counts are those of another vocabulary.")
+    message_overhead: int = 3
+    input_price: Annotated[float, Field(ge=0)] = 0.0
+    output_price: Annotated[float, Field(ge=0)] = 0.0
+    cached_price: Annotated[float, Field(ge=0)] | None = None
+    note: Text = ""
+    """Prices are per million tokens."""
+
+    def priced(self, usage: Usage) -> Usage:
+        """The usage with what it cost. Tokens that the provider had in its cache may be cheaper."""
+        fresh = max(usage.input_tokens - usage.cached_tokens, 0)
+        cached = self.input_price if self.cached_price is None else self.cached_price
+        paid = fresh * self.input_price + usage.cached_tokens * cached + usage.output_tokens * self.output_price
+        return msgspec.structs.replace(usage, cost=paid / 1_000_000)

@@ -1,0 +1,1 @@
+"""What a model is shown, where every part of it came from, and what it answered."""

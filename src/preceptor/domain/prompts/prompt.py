@@ -1,0 +1,119 @@
+"""A prompt is made of pieces with sources, and a model accepts nothing but a prompt: every token is accounted for."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from preceptor.domain.messages.message import Message
+from preceptor.domain.prompts.source import AnySource
+
+
+class Segment(msgspec.Struct, frozen=True, rename="camel"):
+    """A piece of text and where it came from."""
+
+    text: str
+    source: AnySource
+    tokens: int
+
+
+class Shown(msgspec.Struct, frozen=True, rename="camel"):
+    """A message as the model is shown it. It may say less than the one that is stored, never more."""
+
+    message: Message
+    source: AnySource
+    tokens: int
+
+
+class Effect(StrEnum):
+    """What a tool does to the world, and so what may be done when nobody knows whether it ran."""
+
+    READ = "read"
+    IDEMPOTENT = "idempotent"
+    ONCE = "once"
+    CLIENT = "client"
+    """Whoever sent the message carries it out, once the turn has ended with the call."""
+
+
+class ToolSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect = Effect.READ
+    tokens: int = 0
+
+
+class Prompt(msgspec.Struct, frozen=True, rename="camel"):
+    """Everything of one model call, in the order in which it is shown. What never changes comes first, for caching."""
+
+    system: tuple[Segment, ...]
+    """Joined without anything between them: one leading system message."""
+    shown: tuple[Shown, ...]
+    tail: tuple[Segment, ...] = ()
+    """The engine's closing words, joined by blank lines: one user message that is never stored."""
+    tools: tuple[ToolSpec, ...] = ()
+    overhead: int = 0
+    """Tokens that the format itself costs."""
+
+    @property
+    def system_text(self) -> str:
+        return "".join(segment.text for segment in self.system)
+
+    @property
+    def tail_text(self) -> str:
+        return "\n\n".join(segment.text for segment in self.tail)
+
+    @property
+    def tokens(self) -> int:
+        """All of it: the sum of the pieces, and nothing besides."""
+        pieces = sum(piece.tokens for piece in (*self.system, *self.shown, *self.tail))
+        return pieces + sum(tool.tokens for tool in self.tools) + self.overhead
+
+
+class Sampling(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What is asked of the model besides the prompt. None leaves it to the provider."""
+
+    temperature: float | None = None
+    max_completion_tokens: int | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    response_format: dict[str, Any] | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    user: str | None = None
+    parallel_tool_calls: bool | None = None
+    custom_headers: dict[str, str] = {}
+    extra: dict[str, Any] = {}
+
+
+class Force(StrEnum):
+    """How strictly a model is held to one tool."""
+
+    NAMED = "named"
+    REQUIRED = "required"
+    JSON_SCHEMA = "json_schema"
+
+
+class Ask(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How a prompt is put to a model."""
+
+    model: str
+    sampling: Sampling = Sampling()
+    forced_tool: str | None = None
+    force: Force | None = None
+    stream: bool = True
+
+
+class Request(msgspec.Struct, frozen=True, rename="camel"):
+    """The very bytes that are sent. `format` names the pure function that made them from a prompt, for ever."""
+
+    format: str
+    body: bytes
+    sha256: str
+    headers: dict[str, str] = {}
+    tokens: int = 0
+    """Of the prompt, as we count them."""

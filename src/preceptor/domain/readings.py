@@ -1,0 +1,76 @@
+"""A text as a person would read it, however it was disguised: rules about words are tried on this, nothing is stored.
+
+This is best effort. It undoes the common tricks (case, wide and styled letters, invisible characters, look-alikes of
+other alphabets, digits for letters, letters spaced apart or repeated) and cannot undo all of them.
+"""
+
+# ruff: noqa: RUF001 - these letters are meant
+
+import html
+import re
+import unicodedata
+from typing import NamedTuple
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\U000e0000-\U000e01ef]"
+)
+_CYRILLIC = "авекмнорстухіїѕјԁһӏԛԝьё"
+_AS_LATIN = "abekmhopctyxiisjdhlqwbe"
+_GREEK = "αβεηικνορτυχωγ"
+_GREEK_AS_LATIN = "abenikvoptuxwy"
+_OTHERS = {"ı": "i", "ɡ": "g", "ɑ": "a", "ո": "n", "ս": "u", "օ": "o", "ⅼ": "l", "ß": "b", "ø": "o", "đ": "d", "ł": "l"}
+_TO_LATIN = str.maketrans(
+    dict(zip(_CYRILLIC, _AS_LATIN, strict=True)) | dict(zip(_GREEK, _GREEK_AS_LATIN, strict=True)) | _OTHERS
+)
+_TO_CYRILLIC = str.maketrans("abekmhopctyx3046", "авекмнорстухзочб")
+_LEET = str.maketrans("0134578@$!|", "oieastbasil")
+_LEET_WORD = re.compile(r"[a-z0134578@$!|]+")
+_LETTER = re.compile(r"[a-z]")
+_APART = re.compile(r"(?<!\w)\w(?:[\s.\-_*·•/\\|,~+]{1,3}\w(?!\w)){2,}")
+_SEPARATORS = re.compile(r"[\s.\-_*·•/\\|,~+]+")
+_INSIDE_WORD = re.compile(r"(?<=\w)[.\-_*·•~+](?=\w)")
+_ACCENTS = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_REPEATED = re.compile(r"(\w)\1{2,}")
+_HAS_CYRILLIC = re.compile(r"\S*[а-яё]\S*")
+
+
+class Readings(NamedTuple):
+    plain: str
+    """Folded, and without what cannot be seen. Accents stay."""
+    latin: str
+    """Every look-alike as the Latin letter it stands for, without accents."""
+    cyrillic: str
+    """In words with a Cyrillic letter, every look-alike as Cyrillic."""
+    squeezed: str
+    """The Latin reading, with digits as letters, spaced letters joined and repeated ones once."""
+
+
+def plain(text: str) -> str:
+    if text.isascii() and "&" not in text:
+        return text.casefold()
+    seen = html.unescape(text) if "&" in text else text
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _INVISIBLE.sub("", seen)).casefold())
+
+
+def readings(text: str) -> Readings:
+    folded = plain(text)
+    latin = folded if folded.isascii() else _without_accents(folded).translate(_TO_LATIN)
+    cyrillic = folded if folded.isascii() else _HAS_CYRILLIC.sub(lambda word: word[0].translate(_TO_CYRILLIC), folded)
+    return Readings(folded, latin, cyrillic, _squeezed(latin))
+
+
+def _without_accents(text: str) -> str:
+    return _ACCENTS.sub("", unicodedata.normalize("NFD", text))
+
+
+def _squeezed(latin: str) -> str:
+    joined = _APART.sub(lambda letters: _SEPARATORS.sub("", letters[0]), latin)
+    joined = _INSIDE_WORD.sub("", joined)
+    return _REPEATED.sub(r"\1", _LEET_WORD.sub(_spelled_out, joined))
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    """Digits and signs as the letters they stand for, in what has letters; a mark at the end is only a mark."""
+    word = match[0].rstrip("!|")
+    return word.translate(_LEET) + match[0][len(word) :] if _LETTER.search(word) else match[0]

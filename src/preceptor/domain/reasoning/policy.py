@@ -1,0 +1,63 @@
+"""How an installation or an agent wants its turns guarded and planned."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Thresholds
+from preceptor.domain.reasoning.verdict import Mode, OnError
+from preceptor.domain.value import Value
+
+
+class Switch(StrEnum):
+    AUTO = "auto"
+    """On for models whose capability record says that they can plan."""
+    ON = "true"
+    OFF = "false"
+
+
+class Injection(StrEnum):
+    """How the plan is put before the model."""
+
+    CLEAN = "clean"
+    FORMATTED_TOOL_RESULT = "formatted_tool_result"
+    RAW_TOOL_RESULT = "raw_tool_result"
+
+
+class GuardProvider(StrEnum):
+    """Who judges. `rules` are ours, and no model."""
+
+    RULES = "rules"
+    VLLM = "vllm"
+    MOSEC = "mosec"
+    OFF = "off"
+
+
+class GuardPolicy(Value):
+    enabled: bool = True
+    mode: Mode = Mode.ENFORCE
+    on_error: OnError = OnError.BLOCK
+    answers: bool = Field(default=False, description="Judge answers too, before anyone sees them.")
+    tool_results: bool = Field(default=False, description="Judge what tools return.")
+    delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
+    history_turns: Annotated[int, Field(ge=0, le=20)] = Field(
+        default=0, description="Earlier turns the guardian reads together with a message."
+    )
+
+
+class SgrPolicy(Value):
+    enabled: Switch = Switch.AUTO
+    injection: Injection = Injection.CLEAN
+    thresholds: Thresholds = Thresholds()
+    max_clarifications: Annotated[int, Field(ge=0, le=100)] = 2
+    opinions: Opinions = Opinions.MAX
+    retain_analysis_turns: Annotated[int, Field(ge=0, le=100)] = 1
+
+    @property
+    def routing(self) -> RoutingPolicy:
+        return RoutingPolicy(self.thresholds, self.opinions, self.max_clarifications)
+
+    def plans_with(self, *, capable: bool) -> bool:
+        """Whether a turn of a model is planned, given what its capability record says."""
+        return self.enabled is Switch.ON or (self.enabled is Switch.AUTO and capable)

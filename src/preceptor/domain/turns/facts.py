@@ -1,0 +1,279 @@
+"""What the events of a turn say. Each is a row of the log; nothing else is remembered of a turn."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from preceptor.domain.conversations.view import ViewChanged
+from preceptor.domain.delegation import ClosedBy, Limits, Span
+from preceptor.domain.ids import AgentId, AssignmentId, CallId, FamilyId, InstructionId, MessageId, SpanId, TurnId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.messages.message import Message, Outcome
+from preceptor.domain.prompts.prompt import Ask, Effect, Segment
+from preceptor.domain.prompts.reply import Fault, Finish, Usage
+from preceptor.domain.reasoning.plan import Action, Plan
+from preceptor.domain.reasoning.routing import Flow
+from preceptor.domain.reasoning.verdict import Gate, Judged
+
+
+class Fact(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The payload of one event."""
+
+
+class Pin(Fact, frozen=True, kw_only=True):
+    """An instruction version that speaks in a turn."""
+
+    family_id: FamilyId
+    instruction_id: InstructionId
+    version: str
+    assignment_id: AssignmentId
+
+
+class Pins(Fact, frozen=True, kw_only=True):
+    """What a turn uses, resolved once, at its start. Nothing of it changes under the turn."""
+
+    agent_id: AgentId
+    model: str
+    instructions: tuple[Pin, ...] = ()
+    prompt_hash: str = ""
+    """Of the system prompt, as `effective` shows it."""
+    voice: str = ""
+    """The hash that everything of it is kept by: the prompt's pieces, locked constraints, tool schemas."""
+    may_delegate: bool = False
+    limits: Limits = Limits()
+    parameters: dict[str, Any] = {}
+    guard: dict[str, Any] = {}
+    """The guard policy; empty where nothing is judged."""
+    sgr: dict[str, Any] = {}
+    """The planning policy; empty where nothing is planned."""
+    plan_model: str | None = None
+    language: str = "en"
+    clarifications: int = 0
+    """How many turns in a row before this one ended in a question."""
+    counter: int = 0
+    """Where the library stood."""
+    client_tools: tuple[str, ...] = ()
+    """Tools that whoever sent the message carries out itself: a call of one ends the turn."""
+    forced_tool: str | None = None
+    """One of these that the first call must use, where the model can be held to it."""
+
+
+class Accepted(Fact, frozen=True, kw_only=True):
+    pins: Pins
+    message_id: MessageId
+    view_id: str | None = None
+
+
+class Call(Fact, frozen=True, kw_only=True):
+    """A model call that is about to be made: who asks which model, and the record of what it is shown."""
+
+    call_id: CallId
+    purpose: str
+    span_id: SpanId | None = None
+    model: str
+    attempt: int
+    tokens: int
+    format: str
+    sha256: str
+    ask: Ask
+    system: str
+    """The hash of the system prompt's pieces, which are kept by it."""
+    tools: str | None = None
+    shown: tuple[tuple[int, int], ...]
+    """Which messages, as runs of their places in the conversation."""
+    aside: tuple[MessageId, ...] = ()
+    """Then these, which were said in a branch."""
+    altered: dict[str, str] = {}
+    """Messages that were shown in another form: their place, and the hash of that form."""
+    tail: tuple[Segment, ...] = ()
+    overhead: int = 0
+    left_out: tuple["LeftOut", ...] = ()
+    images: bool = False
+    """Whether the images of these messages were shown with them."""
+    analyses: int = 1
+    """Of how many turns, this one first, the whole analysis was shown."""
+
+
+class LeftOut(Fact, frozen=True, kw_only=True):
+    what: str
+    why: str
+    tokens: int = 0
+    places: tuple[int, int] | None = None
+
+
+class CallOutcome(StrEnum):
+    OK = "ok"
+    FAILED = "failed"
+    ORPHANED = "orphaned"
+    """The process died while it waited. Whether the provider answered, and charged, is not known."""
+
+
+class CallEnded(Fact, frozen=True, kw_only=True):
+    call_id: CallId
+    outcome: CallOutcome
+    span_id: SpanId | None = None
+    usage: Usage = Usage()
+    finish: Finish | None = None
+    fault: Fault | None = None
+    sentence: str | None = None
+    status: int | None = None
+    retry_after: float | None = None
+    milliseconds: int = 0
+
+
+class MessageStarted(Fact, frozen=True, kw_only=True):
+    message_id: MessageId
+    call_id: CallId
+    span_id: SpanId | None = None
+
+
+class MessageDelta(Fact, frozen=True, kw_only=True):
+    message_id: MessageId
+    text: str
+    thinking: bool = False
+
+
+class MessageAbandoned(Fact, frozen=True, kw_only=True):
+    """What had been streamed of it will not be completed: the stream broke off, and the call is made again."""
+
+    message_id: MessageId
+    why: str
+
+
+class Judgement(Fact, frozen=True, kw_only=True):
+    """What the guardian said of a text, and the row of the table that decided what follows."""
+
+    what: str
+    """`question`, `answer`, `tool_result` or `specialist`."""
+    guardian: str
+    judged: Judged
+    gate: Gate
+    table: str
+    version: str
+    row: str
+    milliseconds: int = 0
+
+
+class Withheld(Fact, frozen=True, kw_only=True):
+    """An answer that nobody was shown."""
+
+    text: str
+
+
+class Planned(Fact, frozen=True, kw_only=True):
+    """The plan of a turn, where it led, and what each audience is told of it."""
+
+    plan: Plan
+    action: Action
+    flow: Flow
+    ui: dict[str, Any]
+    record: dict[str, Any]
+    malformed: tuple[str, ...] = ()
+    """What was wrong with what the model wrote first."""
+
+
+class PlanReady(Fact, frozen=True, kw_only=True):
+    """What users are told of a plan."""
+
+    user_intent: str | None = None
+    response: str
+
+
+class ToolStarted(Fact, frozen=True, kw_only=True):
+    """The intent to act, written before acting."""
+
+    tool_call_id: str
+    name: str
+    effect: Effect
+    key: str
+    span_id: SpanId | None = None
+
+
+class ToolCompleted(Fact, frozen=True, kw_only=True):
+    tool_call_id: str
+    name: str
+    outcome: Outcome
+    milliseconds: int = 0
+    span_id: SpanId | None = None
+
+
+class SpanClosed(Fact, frozen=True, kw_only=True):
+    span_id: SpanId
+    depth: int
+    closed_by: ClosedBy
+    tokens: int = 0
+    calls: int = 0
+    why: str | None = None
+
+
+class CancelRequested(Fact, frozen=True, kw_only=True):
+    by: str
+
+
+class TurnStatus(StrEnum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+    CLARIFY = "clarify"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Ended(Fact, frozen=True, kw_only=True):
+    """How a turn ended. Every turn ends exactly once."""
+
+    turn_id: TurnId
+    status: TurnStatus
+    message: Message | None = None
+    ui: dict[str, Any] | None = None
+    usage: Usage = Usage()
+    code: str | None = None
+    sentence: str | None = None
+    outcome: str | None = None
+    """Something to know about how it got there, such as `iteration_limit`."""
+    finish: Finish | None = None
+    """Why the model stopped, where its words are the answer."""
+
+
+KINDS: dict[str, type[msgspec.Struct]] = {
+    "turn.accepted": Accepted,
+    "call.started": Call,
+    "call.ended": CallEnded,
+    "message.started": MessageStarted,
+    "message.delta": MessageDelta,
+    "message.abandoned": MessageAbandoned,
+    "message.completed": Message,
+    "tool.started": ToolStarted,
+    "tool.completed": ToolCompleted,
+    "delegation.opened": Span,
+    "delegation.closed": SpanClosed,
+    "guard.judged": Judgement,
+    "answer.withheld": Withheld,
+    "plan.made": Planned,
+    "plan.ready": PlanReady,
+    "turn.cancel_requested": CancelRequested,
+    "view.changed": ViewChanged,
+    "turn.completed": Ended,
+    "turn.blocked": Ended,
+    "turn.clarify": Ended,
+    "turn.failed": Ended,
+    "turn.cancelled": Ended,
+}
+"""Every kind of event that a turn is made of, and what it says."""
+
+TERMINAL = frozenset({"turn.completed", "turn.blocked", "turn.clarify", "turn.failed", "turn.cancelled"})
+
+_ENCODER = msgspec.json.Encoder()
+_DECODERS = {kind: msgspec.json.Decoder(said) for kind, said in KINDS.items()}
+
+
+def event(kind: str, fact: msgspec.Struct, turn_id: TurnId) -> NewEvent:
+    assert isinstance(fact, KINDS[kind]), kind
+    return NewEvent(kind, _ENCODER.encode(fact).decode(), turn_id)
+
+
+def fact_of(kind: str, payload: str) -> Any:
+    """What an event says; None for events that are not about a turn."""
+    decoder = _DECODERS.get(kind)
+    return None if decoder is None else decoder.decode(payload)

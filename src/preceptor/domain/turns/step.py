@@ -1,0 +1,195 @@
+"""What a turn does next. A function of where it stands, so that a turn that was interrupted goes on where it was."""
+
+from dataclasses import dataclass
+
+from preceptor.domain.delegation import CONTROL_TOOLS, ClosedBy, Span
+from preceptor.domain.messages.message import Kind, Role, ToolCall
+from preceptor.domain.prompts.reply import Fault
+from preceptor.domain.reasoning.routing import Flow
+from preceptor.domain.reasoning.verdict import Gate
+from preceptor.domain.turns.facts import Call, CallEnded, TurnStatus
+from preceptor.domain.turns.turn import Lane, Turn
+
+NO_VERDICT = "The safety check gives no verdict right now, and without one nothing goes on."
+CLIENT_TOOLS = "client_tools"
+"""The outcome of a turn that ended with calls for whoever sent its message."""
+ATTEMPTS = 4
+"""How often one step is put to a model before it has failed: once, and three times again."""
+_ASK_AGAIN = frozenset(
+    {
+        Fault.RATE_LIMITED,
+        Fault.OVERLOADED,
+        Fault.SERVER,
+        Fault.UNREACHABLE,
+        Fault.TIMEOUT,
+        Fault.BROKEN_STREAM,
+        Fault.BAD_ANSWER,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """A call was open when the process died: take note that its answer is lost."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Moderate:
+    """Ask the guardian about the user's message."""
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan:
+    """Have the turn planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    purpose: str
+    """`answer`, or `final`: the one call without tools after the iteration limit."""
+    after: CallEnded | None = None
+    """The attempt that failed before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Answer these tool calls."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Give control back."""
+
+    span: Span
+    by: ClosedBy
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    status: TurnStatus
+    code: str | None = None
+    sentence: str | None = None
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """This branch has said what it had to say."""
+
+
+Step = Forget | Moderate | MakePlan | AskModel | Act | Close | Settle | Rest
+
+
+def next_step(turn: Turn, lane: Lane, *, seconds: float) -> Step:
+    """The next step of one lane, `seconds` after the turn was accepted."""
+    if turn.cancelled is not None:
+        return Settle(TurnStatus.CANCELLED)
+    if lane.open_call is not None:
+        return Forget(lane.open_call)
+    if lane.root is not None and (turn.withheld is not None or turn.unguarded):
+        return Rest()
+    step = _wanted(turn, lane)
+    if isinstance(step, Act | AskModel | MakePlan) and (exceeded := _exceeded(turn, seconds)):
+        if lane.failed is not None:
+            return _give_up(lane, lane.failed)
+        return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
+    return step
+
+
+def _wanted(turn: Turn, lane: Lane) -> Step:
+    """The next step, if there is enough left for it. What has been said already costs nothing more."""
+    if lane.root is None and (first := _before_answering(turn)):
+        return first
+    if lane.pending:
+        ours = tuple(call for call in lane.pending if not for_client(turn, lane, call))
+        return Act(ours) if ours else Settle(TurnStatus.COMPLETED, outcome=CLIENT_TOOLS)
+    if lane.root is not None and not lane.frames:
+        return Rest()
+    if lane.failed is not None and not _worth_asking_again(lane):
+        return _give_up(lane, lane.failed)
+    return _speak(turn, lane)
+
+
+def for_client(turn: Turn, lane: Lane, call: ToolCall) -> bool:
+    """Whether a call is for whoever sent the message: only the agent itself can ask for that, and not while it hands
+    over to someone else.
+    """
+    assert turn.accepted is not None
+    alone = lane.root is None and lane.speaker is None and not turn.final_call
+    hands_over = any(each.name in CONTROL_TOOLS for each in lane.pending)
+    return alone and not hands_over and call.malformed is None and call.name in turn.accepted.pins.client_tools
+
+
+def _before_answering(turn: Turn) -> Step | None:
+    """The verdict, then the plan, then where they lead; None once there is nothing between the turn and an answer."""
+    assert turn.accepted is not None
+    pins = turn.accepted.pins
+    if pins.guard:
+        if turn.judgement is None:
+            return Moderate()
+        if turn.judgement.gate is Gate.BLOCK:
+            return Settle(TurnStatus.BLOCKED)
+        if turn.judgement.gate is Gate.UNAVAILABLE or turn.unguarded:
+            return Settle(TurnStatus.FAILED, "guard_unavailable", NO_VERDICT)
+        if turn.withheld is not None:
+            return Settle(TurnStatus.BLOCKED)
+    if pins.sgr and turn.planned is None:
+        return MakePlan()
+    if turn.planned is not None and turn.planned.flow is not Flow.CONTINUE:
+        return Settle(TurnStatus.CLARIFY if turn.planned.flow is Flow.WAIT else TurnStatus.BLOCKED)
+    return None
+
+
+def _speak(turn: Turn, lane: Lane) -> Step:
+    last = lane.messages[-1] if lane.messages else None
+    said_it_all = last is not None and last.role is Role.ASSISTANT and last.kind is Kind.MESSAGE and not last.tool_calls
+    speaker = lane.speaker
+    if speaker is not None:
+        if said_it_all and last is not None and last.span_id == speaker.span_id:
+            return Close(speaker, ClosedBy.ANSWERED if speaker.mark_intermediate else ClosedBy.FINAL)
+        if turn.span_calls.get(speaker.span_id, 0) >= turn.limits.calls_per_delegation:
+            return Close(speaker, ClosedBy.LIMIT, f"{turn.limits.calls_per_delegation} calls were all it had")
+        if turn.iterations >= turn.limits.iterations:
+            return Close(speaker, ClosedBy.LIMIT, f"the turn's {turn.limits.iterations} calls are used up")
+    elif said_it_all and last is not None and (last.span_id is None or _spoke_for_us(turn, lane)):
+        return Settle(TurnStatus.COMPLETED, outcome="iteration_limit" if turn.final_call else None)
+    elif turn.final_call and lane.failed is None and not lane.attempts:
+        return Settle(TurnStatus.FAILED, "budget_exceeded", "The turn did not come to an end within its calls.")
+    elif turn.iterations >= turn.limits.iterations:
+        return AskModel("final", lane.failed)
+    return AskModel("answer", lane.failed)
+
+
+def _spoke_for_us(turn: Turn, lane: Lane) -> bool:
+    """Whether the delegation that has just closed gave the final answer."""
+    return lane.returned is not None and turn.closed[lane.returned].closed_by is ClosedBy.FINAL
+
+
+def _worth_asking_again(lane: Lane) -> bool:
+    assert lane.failed is not None
+    return lane.failed.fault in _ASK_AGAIN and lane.attempts < ATTEMPTS
+
+
+def _give_up(lane: Lane, failed: CallEnded) -> Step:
+    """A specialist that cannot be asked gives control back; without one, the turn has failed."""
+    if lane.speaker is not None:
+        return Close(lane.speaker, ClosedBy.ERROR, failed.sentence)
+    code = "upstream_timeout" if failed.fault is Fault.TIMEOUT else "upstream_failed"
+    return Settle(TurnStatus.FAILED, code, failed.sentence)
+
+
+def _exceeded(turn: Turn, seconds: float) -> str | None:
+    limits = turn.limits
+    if seconds > limits.seconds:
+        return f"The turn took longer than the {limits.seconds:g} s it had."
+    spent = turn.usage.input_tokens + turn.usage.output_tokens
+    if limits.tokens is not None and spent > limits.tokens:
+        return f"The turn used {spent} tokens and had {limits.tokens}."
+    if limits.cost is not None and turn.usage.cost > limits.cost:
+        return f"The turn cost {turn.usage.cost:g} and had {limits.cost:g}."
+    return None

@@ -1,0 +1,269 @@
+"""The fold: from the events of a turn to where it stands. A crash loses nothing but this, and it is folded again."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from preceptor.domain.delegation import Limits, Span
+from preceptor.domain.ids import CallId, MessageId, SpanId, TurnId
+from preceptor.domain.log import Event
+from preceptor.domain.messages.message import Message, Role, ToolCall
+from preceptor.domain.prompts.reply import Usage
+from preceptor.domain.reasoning.verdict import Gate, Judged
+from preceptor.domain.turns.facts import (
+    Accepted,
+    Call,
+    CallEnded,
+    CallOutcome,
+    CancelRequested,
+    Ended,
+    Judgement,
+    MessageAbandoned,
+    MessageDelta,
+    MessageStarted,
+    Planned,
+    PlanReady,
+    SpanClosed,
+    ToolCompleted,
+    ToolStarted,
+    Withheld,
+    fact_of,
+)
+
+
+@dataclass(slots=True)
+class Lane:
+    """One line of speech: the main one, or the branch of a specialist that works beside others."""
+
+    root: SpanId | None = None
+    messages: list[Message] = field(default_factory=list[Message])
+    frames: list[Span] = field(default_factory=list[Span])
+    """Open delegations, the innermost last."""
+    pending: list[ToolCall] = field(default_factory=list[ToolCall])
+    """Tool calls without a result."""
+    started: dict[str, ToolStarted] = field(default_factory=dict[str, ToolStarted])
+    open_call: Call | None = None
+    failed: CallEnded | None = None
+    """The last call, if it failed and none has succeeded since."""
+    attempts: int = 0
+    """Calls for the same step that came to nothing."""
+    returned: SpanId | None = None
+    """A delegation that was closed since the last call."""
+
+    @property
+    def speaker(self) -> Span | None:
+        return self.frames[-1] if self.frames else None
+
+    @property
+    def span_id(self) -> SpanId | None:
+        return self.frames[-1].span_id if self.frames else None
+
+
+@dataclass(slots=True)
+class Turn:
+    turn_id: TurnId
+    accepted: Accepted | None = None
+    main: Lane = field(default_factory=Lane)
+    branches: dict[SpanId, Lane] = field(default_factory=dict[SpanId, Lane])
+    spans: dict[SpanId, Span] = field(default_factory=dict[SpanId, Span])
+    closed: dict[SpanId, SpanClosed] = field(default_factory=dict[SpanId, SpanClosed])
+    lanes: dict[SpanId, Lane] = field(default_factory=dict[SpanId, Lane])
+    """By span: where its words are said."""
+    calls: dict[CallId, Call] = field(default_factory=dict[CallId, Call])
+    endings: dict[CallId, CallEnded] = field(default_factory=dict[CallId, CallEnded])
+    span_calls: dict[SpanId, int] = field(default_factory=dict[SpanId, int])
+    span_usage: dict[SpanId | None, Usage] = field(default_factory=dict[SpanId | None, Usage])
+    usage: Usage = field(default_factory=Usage)
+    reserved: int = 0
+    """Tokens of calls whose cost is not known yet: what they are shown, and what they may answer at most."""
+    reserved_answers: int = 0
+    """The second part of these."""
+    named: set[str] = field(default_factory=set[str])
+    """The ids of all tool calls: an effect is known by its call's id, so no two calls may share one."""
+    half_said: dict[MessageId, CallId] = field(default_factory=dict[MessageId, CallId])
+    """Messages that are being streamed, with the calls they are streamed by."""
+    judgement: Judgement | None = None
+    """Of the user's message."""
+    judgements: list[Judgement] = field(default_factory=list[Judgement])
+    """Of everything."""
+    withheld: Withheld | None = None
+    """The answer, if nobody may see it."""
+    unguarded: bool = False
+    """The guardian gave no verdict on an answer, and without one it may not be shown."""
+    planned: Planned | None = None
+    plan_calls: int = 0
+    cancelled: CancelRequested | None = None
+    final_call: bool = False
+    """The last call was the one that the iteration limit allows, without tools."""
+    ended: Ended | None = None
+
+    @property
+    def limits(self) -> Limits:
+        assert self.accepted is not None
+        return self.accepted.pins.limits
+
+    @property
+    def verdict(self) -> Judged | None:
+        return None if self.judgement is None else self.judgement.judged
+
+    @property
+    def iterations(self) -> int:
+        return len(self.calls)
+
+    def lane_of(self, span_id: SpanId | None) -> Lane:
+        return self.main if span_id is None else self.lanes[span_id]
+
+    def above(self, lane: Lane) -> tuple[Span, ...]:
+        """The delegations that are open where a lane speaks, the outermost first; a branch hangs on another lane."""
+        if lane.root is None:
+            return tuple(lane.frames)
+        return (*self.above(self.lane_of(self.spans[lane.root].parent)), *lane.frames)
+
+    def tell(self, fact: Any) -> None:
+        """One step of the fold."""
+        if fact is not None:
+            _STEPS[type(fact)](self, fact)
+
+
+def _begun(turn: Turn, accepted: Accepted) -> None:
+    turn.accepted = accepted
+
+
+def _streaming(turn: Turn, started: MessageStarted) -> None:
+    turn.half_said[started.message_id] = started.call_id
+
+
+def _streamed(turn: Turn, _: MessageDelta) -> None:
+    """It is said again when the message is whole."""
+
+
+def _broke_off(turn: Turn, abandoned: MessageAbandoned) -> None:
+    turn.half_said.pop(abandoned.message_id, None)
+
+
+def _acting(turn: Turn, started: ToolStarted) -> None:
+    turn.lane_of(started.span_id).started[started.tool_call_id] = started
+
+
+def _acted(turn: Turn, _: ToolCompleted) -> None:
+    """Its result is a message, which says more."""
+
+
+def _judged(turn: Turn, judgement: Judgement) -> None:
+    turn.judgements.append(judgement)
+    if judgement.what == "question":
+        turn.judgement = judgement
+    elif judgement.what == "answer" and judgement.gate is Gate.UNAVAILABLE:
+        turn.unguarded = True
+
+
+def _withheld(turn: Turn, withheld: Withheld) -> None:
+    turn.withheld = withheld
+
+
+def _planned(turn: Turn, planned: Planned) -> None:
+    turn.planned = planned
+
+
+def _plan_told(turn: Turn, _: PlanReady) -> None:
+    """Users hear of it; the turn knows already."""
+
+
+def _asked_to_stop(turn: Turn, request: CancelRequested) -> None:
+    turn.cancelled = request
+
+
+def _over(turn: Turn, ended: Ended) -> None:
+    turn.ended = ended
+
+
+def _said(turn: Turn, message: Message) -> None:
+    lane = turn.lane_of(message.span_id)
+    turn.half_said.pop(message.id, None)
+    lane.messages.append(message)
+    if message.role is Role.ASSISTANT:
+        lane.pending = list(message.tool_calls)
+        turn.named.update(call.id for call in lane.pending)
+        lane.started = {}
+    answered = {result.tool_call_id for result in message.tool_results}
+    if answered:
+        lane.pending = [call for call in lane.pending if call.id not in answered]
+
+
+def _called(turn: Turn, call: Call) -> None:
+    lane = turn.lane_of(call.span_id)
+    lane.open_call = call
+    turn.calls[call.call_id] = call
+    turn.final_call = call.purpose == "final"
+    turn.reserved += call.tokens + _answer_of(call)
+    turn.reserved_answers += _answer_of(call)
+    if call.span_id is not None:
+        turn.span_calls[call.span_id] = turn.span_calls.get(call.span_id, 0) + 1
+
+
+def _answer_of(call: Call) -> int:
+    return call.ask.sampling.max_completion_tokens or 0
+
+
+def _answered(turn: Turn, ended: CallEnded) -> None:
+    lane = turn.lane_of(ended.span_id)
+    call = turn.calls[ended.call_id]
+    lane.open_call = None
+    turn.endings[ended.call_id] = ended
+    turn.reserved -= call.tokens + _answer_of(call)
+    turn.reserved_answers -= _answer_of(call)
+    turn.usage += ended.usage
+    turn.span_usage[ended.span_id] = turn.span_usage.get(ended.span_id, Usage()) + ended.usage
+    if call.purpose == "plan":
+        turn.plan_calls += 1
+    elif ended.outcome is CallOutcome.OK:
+        lane.failed, lane.attempts, lane.returned = None, 0, None
+    else:
+        lane.failed = ended if ended.outcome is CallOutcome.FAILED else None
+        lane.attempts += 1
+
+
+def _opened(turn: Turn, span: Span) -> None:
+    lane = turn.lane_of(span.parent)
+    if span.branch:
+        lane = turn.branches[span.span_id] = Lane(root=span.span_id)
+    turn.spans[span.span_id] = span
+    turn.lanes[span.span_id] = lane
+    lane.frames.append(span)
+
+
+def _closed(turn: Turn, closed: SpanClosed) -> None:
+    lane = turn.lanes[closed.span_id]
+    assert lane.span_id == closed.span_id, "only the innermost delegation can close"
+    lane.frames.pop()
+    lane.failed, lane.attempts, lane.returned = None, 0, closed.span_id
+    turn.closed[closed.span_id] = closed
+
+
+_STEPS: dict[type, Callable[[Turn, Any], None]] = {
+    Accepted: _begun,
+    Message: _said,
+    Call: _called,
+    CallEnded: _answered,
+    MessageStarted: _streaming,
+    MessageDelta: _streamed,
+    MessageAbandoned: _broke_off,
+    ToolStarted: _acting,
+    ToolCompleted: _acted,
+    Span: _opened,
+    SpanClosed: _closed,
+    Judgement: _judged,
+    Withheld: _withheld,
+    Planned: _planned,
+    PlanReady: _plan_told,
+    CancelRequested: _asked_to_stop,
+    Ended: _over,
+}
+
+
+def fold(turn_id: TurnId, events: Iterable[Event]) -> Turn:
+    turn = Turn(turn_id)
+    for event in events:
+        if event.turn == turn_id and event.payload is not None:
+            turn.tell(fact_of(event.kind, event.payload))
+    return turn

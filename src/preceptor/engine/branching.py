@@ -1,0 +1,118 @@
+"""Branching: answer again, or edit what was asked. A new view ends before that question, and the old one stays."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from preceptor.domain.conversations.view import Change, Run, View, ViewChanged, places, shown, up_to
+from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.ids import ConversationId, MessageId, StreamId, ViewId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
+
+STEP = 50
+NOT_AN_ANSWER = "That message is not part of a turn, so there is nothing to answer again. Name an answer or a question."
+NOT_A_QUESTION = "Only what a user said can be edited. Name a message with the role `user`."
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Where to go back to: to a question, or to the one that a message is part of the answer to. None: the last."""
+
+    change: Change
+    message_id: MessageId | None = None
+
+
+@dataclass(eq=False)
+class NothingToAnswer(Conflict):
+    sentence: str = "Nothing that a user said is shown in this conversation, so there is nothing to answer again."
+
+
+async def branch(
+    work: Work, session: Session, conversation: ConversationId, again: Again, parts: tuple[AnyPart, ...]
+) -> tuple[AnyPart, ...]:
+    """Begin a new view before the question that `again` is about; answers with what is to be said in its place."""
+    view = await work.views.current(conversation)
+    last, total = await work.messages.last(conversation)
+    runs = shown(view, last, total)
+    question = await _question(work, conversation, again, runs)
+    before = await work.messages.sum_at(conversation, question.place - 1)
+    kept = up_to(runs, question.place, before)
+    if kept is None:
+        raise NotFound("message in the current view", question.message.id)
+    view_id = ViewId(session.world.new_id())
+    left = frozenset(places(kept))
+    made = View(
+        view_id=view_id,
+        conversation_id=conversation,
+        step=view.step + 1,
+        change=again.change,
+        line=view_id,
+        parent=view.view_id,
+        at=last,
+        total=total,
+        since=last + 1,
+        base=total,
+        runs=kept,
+        results=tuple(place for place in view.results if place in left),
+        by=session.caller.owner.user_id,
+        created_at=session.world.now(),
+    )
+    await switch(work, made)
+    return parts or question.message.parts
+
+
+async def switch(work: Work, view: View, sources: tuple[MessageId, ...] = ()) -> None:
+    """Make a view the current one, and note that in the log."""
+    await work.log.append(StreamId(view.conversation_id), [changed(view, sources)])
+    await work.views.add(view)
+
+
+def changed(view: View, sources: tuple[MessageId, ...]) -> NewEvent:
+    return NewEvent("view.changed", msgspec.json.encode(ViewChanged(view, sources)).decode())
+
+
+async def _question(work: Work, conversation: ConversationId, again: Again, runs: tuple[Run, ...]) -> Placed:
+    if again.message_id is None:
+        return await _last_question(work, conversation, runs)
+    there = await work.messages.find(again.message_id)
+    if there is None or there[0] != conversation or there[2] is None or there[1].place < 1:
+        raise NotFound("message in the current view", again.message_id)
+    placed = Placed(there[1].place, there[2])
+    if _is_question(placed.message):
+        return placed
+    if again.change is Change.EDITED:
+        raise Invalid(NOT_A_QUESTION)
+    return await _asked_before(work, conversation, placed)
+
+
+async def _asked_before(work: Work, conversation: ConversationId, answer: Placed) -> Placed:
+    """The question of the turn that an answer belongs to: the messages of a turn follow each other."""
+    if answer.message.kind in (Kind.SUMMARY, Kind.COMPACTION):
+        raise Invalid(NOT_AN_ANSWER)
+    last = answer.place
+    while last > 0:
+        for each in reversed(await work.messages.between(conversation, last - STEP + 1, last)):
+            if _is_question(each.message) and each.message.turn_id == answer.message.turn_id:
+                return each
+        last -= STEP
+    raise Invalid(NOT_AN_ANSWER)
+
+
+async def _last_question(work: Work, conversation: ConversationId, runs: tuple[Run, ...]) -> Placed:
+    for run in reversed(runs):
+        last = run.last
+        while last >= run.first:
+            first = max(run.first, last - STEP + 1)
+            for each in reversed(await work.messages.between(conversation, first, last)):
+                if _is_question(each.message):
+                    return each
+            last = first - 1
+    raise NothingToAnswer
+
+
+def _is_question(message: Message) -> bool:
+    return message.role is Role.USER and message.kind is Kind.MESSAGE

@@ -1,0 +1,95 @@
+"""Bringing along: what a client says was said before is written down as such, in front of its question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from preceptor.domain.delegation import CONTROL_TOOLS
+from preceptor.domain.errors import Invalid
+from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.messages.brought import Brought, open_calls, settled
+from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, encode
+from preceptor.domain.prompts.prompt import ToolSpec
+from preceptor.domain.reasoning.plan import TOOL_NAME
+from preceptor.engine.ports import TokenCounter, Work
+from preceptor.engine.run import History, Spoken, tokens_of
+from preceptor.engine.session import Session
+from preceptor.engine.talk import MessagePlace
+from preceptor.engine.voice import counted, keep
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What a client has besides its question."""
+
+    brought: tuple[Brought, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    forced: str | None = None
+    results: bool = False
+    """The question is what its tools returned: the turn goes on with what an earlier one asked for."""
+
+
+@dataclass(eq=False)
+class ReservedTool(Invalid):
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"The name {self.name!r} is taken here. Give your tool another name."
+
+
+async def bring(
+    work: Work,
+    session: Session,
+    conversation: ConversationId,
+    brought: Sequence[Brought],
+    counter: TokenCounter,
+    turn_id: TurnId,
+) -> None:
+    """Write down what was brought. These rows are of no turn: nothing in them was done here, or is to be done."""
+    place, cum = await work.messages.last(conversation)
+    messages = [_message(session, conversation, one, counter, turn_id) for one in brought]
+    rows = [NewEvent("message.completed", encode(message).decode()) for message in messages]
+    events = await work.log.append(StreamId(conversation), rows)
+    placed: list[tuple[MessagePlace, Message]] = []
+    for event, message in zip(events, messages, strict=True):
+        place, cum = place + 1, cum + message.tokens
+        placed.append((MessagePlace(place, event.seq, cum), message))
+    await work.messages.add(conversation, placed)
+
+
+def unanswered(history: History) -> tuple[Brought, ...]:
+    """Results for calls that a client was to carry out, and did not before something else was said."""
+    waiting = open_calls([each.message for each in history.said])
+    return tuple(settled((), waiting))
+
+
+def with_tools(spoken: Spoken, tools: Sequence[ToolSpec], counter: TokenCounter) -> Spoken:
+    """The agent's voice with the tools of a client beside its own."""
+    taken = {spec.name for spec in spoken.voice.tools} | CONTROL_TOOLS | {TOOL_NAME}
+    for tool in tools:
+        if tool.name in taken:
+            raise ReservedTool(name=tool.name)
+        taken.add(tool.name)
+    every = (*spoken.voice.tools, *(counted(tool, counter) for tool in tools))
+    voice = msgspec.structs.replace(spoken.voice, tools=every)
+    return Spoken(spoken.compiled, spoken.revision, voice, keep(voice))
+
+
+def _message(
+    session: Session, conversation: ConversationId, one: Brought, counter: TokenCounter, turn_id: TurnId
+) -> Message:
+    parts: tuple[AnyPart, ...] = one.parts
+    return Message(
+        id=MessageId(session.world.new_id()),
+        conversation_id=conversation,
+        turn_id=turn_id,
+        role=one.role,
+        kind=Kind.TOOL if one.role is Role.TOOL else Kind.MESSAGE,
+        parts=parts,
+        instructions=(),
+        tokens=tokens_of(parts, counter),
+        created_at=session.world.now(),
+        from_client=True,
+    )

@@ -1,0 +1,116 @@
+"""Carrying a turn to its end: through failures of the storage, and past whatever no stage knew how to deal with."""
+
+from dataclasses import dataclass
+
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
+from preceptor.domain.ids import ConversationId, StreamId, TurnId
+from preceptor.domain.log import Fenced
+from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
+from preceptor.domain.turns.step import Settle
+from preceptor.engine.ports import Work
+from preceptor.engine.recovering import BATCH, Recovered, take_up
+from preceptor.engine.run import Run
+from preceptor.engine.session import Session
+from preceptor.engine.stages.settle import settle
+from preceptor.engine.turn import take_turn
+
+PATIENCE = 15.0
+EXHAUSTED = "The turn was taken up again too often, and ended its process each time."
+UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
+
+
+@dataclass(slots=True)
+class Taken:
+    """A turn that goes on by itself."""
+
+    turn_id: TurnId
+    conversation_id: ConversationId
+    first: int = 0
+    """The row of the log before its first."""
+    ended: Ended | None = None
+    replayed: bool = False
+    """It was asked for before, with the same idempotency key."""
+
+
+async def carry(session: Session, taken: Taken, run: Run | None) -> None:
+    """Take a turn to its end. What stops us leaves it to be taken up again, unless it is what someone asked for."""
+    means = session.means
+    try:
+        while True:
+            try:
+                if await _carried_on(session, taken, run):
+                    return
+                run = None
+                await means.runner.pause(means.beat)
+            except BaseException:
+                if taken.turn_id not in means.stopping:
+                    raise
+                means.stopping.discard(taken.turn_id)
+                run = None  # the log says that it was asked to stop
+    finally:
+        means.running.pop(taken.turn_id, None)
+        means.stopping.discard(taken.turn_id)
+
+
+async def elsewhere(session: Session, taken: Taken, patience: float | None = None) -> Ended | None:
+    """The end of a turn that another process takes, read from the log; None if that takes too long."""
+    org, stream, after = session.caller.owner.org_id, StreamId(taken.conversation_id), taken.first
+    began = session.world.monotonic()
+    while patience is None or session.world.monotonic() - began < patience:
+        batch = await session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
+        for event in batch:
+            if event.turn == taken.turn_id and event.kind in TERMINAL and event.payload is not None:
+                return fact_of(event.kind, event.payload)
+        after = batch[-1].seq if batch else after
+        if len(batch) < BATCH:
+            await session.store.news(org, stream, after, PATIENCE if patience is None else patience)
+    return None
+
+
+async def _carried_on(session: Session, taken: Taken, run: Run | None) -> bool:
+    """Take it to its end. False if the storage was away: what is not on the disk has not happened."""
+    try:
+        run = run or await _from_log(session, taken)
+        if run is not None:
+            await take_turn(run)
+            taken.ended = run.turn.ended
+    except Fenced:
+        return True
+    except (Unavailable, DiskFull):
+        return False
+    except Exception as error:  # noqa: BLE001 - whatever happens, the conversation must not stay blocked
+        return await _failed(session, taken, error)
+    return True
+
+
+async def _failed(session: Session, taken: Taken, error: Exception) -> bool:
+    """A mistake of ours, or something that no stage knew how to deal with: the turn has failed, and says so."""
+    code, sentence = "internal", UNEXPECTED
+    if isinstance(error, PreceptorError):
+        code, sentence = error.code, str(error)
+    else:
+        session.means.runner.report(f"turn {taken.turn_id}", error)
+    try:
+        run = await _from_log(session, taken)
+        if run is not None:
+            await settle(run, Settle(TurnStatus.FAILED, code, sentence))
+            taken.ended = run.turn.ended
+    except Fenced:
+        return True
+    except (Unavailable, DiskFull):
+        return False
+    return True
+
+
+async def _from_log(session: Session, taken: Taken) -> Run | None:
+    async def program(work: Work) -> Recovered | None:
+        return await take_up(work, session, taken.turn_id)
+
+    recovered = await session.store.write(session.caller.owner, program)
+    if recovered is None:
+        return None
+    if recovered.exhausted:
+        await settle(recovered.run, Settle(TurnStatus.FAILED, "recovery_exhausted", EXHAUSTED))
+        taken.ended = recovered.run.turn.ended
+        return None
+    return recovered.run

@@ -1,0 +1,172 @@
+"""Compacting: read, choose, let a model write if it is to, and then, if no one was quicker, show less."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from preceptor.domain.conversations.compaction import (
+    Compaction,
+    Dropping,
+    Squashing,
+    Strategy,
+    concatenated,
+    kind_of,
+    selected,
+    text_of,
+)
+from preceptor.domain.conversations.looks import ShownView, look_at
+from preceptor.domain.conversations.view import Change, Run, places, without
+from preceptor.domain.errors import Conflict, PreconditionFailed
+from preceptor.domain.ids import ConversationId, MessageId, StreamId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.messages.message import Message, Role, Text, encode
+from preceptor.domain.prompts.assemble import Placed, for_models
+from preceptor.domain.reasoning.policy import GuardPolicy
+from preceptor.engine.branching import switch
+from preceptor.engine.guarding import GuardClient
+from preceptor.engine.looking import Look, at_rest, next_view, said_in
+from preceptor.engine.policing import guard_of
+from preceptor.engine.ports import Work
+from preceptor.engine.preconditions import IfMatch
+from preceptor.engine.run import tokens_of
+from preceptor.engine.session import Session
+from preceptor.engine.squashing import Squash, Squashed
+from preceptor.engine.talk import MessagePlace
+
+
+@dataclass(eq=False)
+class ViewChangedMeanwhile(Conflict):
+    sentence: str = "The conversation's view was changed meanwhile, so nothing was done. Read it again, then repeat."
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is to be compacted, as it was read."""
+
+    look: Look
+    agents_model: str | None
+    sources: tuple[Placed, ...]
+    sums: dict[int, int]
+    guard: GuardClient
+
+
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    session: Session
+    conversation_id: ConversationId
+    wanted: Dropping | Squashing
+    if_match: IfMatch
+    summary_model: str | None
+
+    async def carry_out(self) -> ShownView | None:
+        """None if nothing of what was chosen is shown."""
+        await self.session.answered_before()
+        read = await self.session.read(self._read)
+        if not read.sources:
+            return None
+        squashed = await self._squashed(read)
+
+        async def program(work: Work) -> ShownView:
+            now = await at_rest(work, self.session.caller, self.conversation_id, self.if_match)
+            if now.view.step != read.look.view.step:
+                raise ViewChangedMeanwhile if self.if_match is None else PreconditionFailed(now.view.etag)
+            return await self._show(work, read, now, squashed)
+
+        return await self.session.write(program)
+
+    async def _read(self, work: Work) -> Read:
+        look = await at_rest(work, self.session.caller, self.conversation_id, self.if_match)
+        said = await said_in(work, self.conversation_id, look.runs)
+        chosen = selected(self.wanted, said)
+        sources = tuple(for_models(each) for each in said if each.place in chosen)
+        agent = await work.agents.find(look.conversation.agent_id)
+        means = self.session.means
+        policy = GuardPolicy(enabled=False) if agent is None else guard_of(means, agent)
+        guard = GuardClient(means.guardian, policy)
+        return Read(look, agent and agent.model, sources, _sums(look.runs, said), guard)
+
+    async def _squashed(self, read: Read) -> Squashed | None:
+        """What is to stand in their place: what a person wrote, everything they say, or what a model makes of it."""
+        strategy = self.wanted.strategy
+        if self.wanted.text is not None:
+            await read.guard.require(self.wanted.text)
+            return Squashed(self.wanted.text)
+        if strategy is Strategy.DROP:
+            return None
+        if strategy is Strategy.CONCAT:
+            return Squashed(concatenated(each.message for each in read.sources))
+        models = self.session.means.models
+        name = self.summary_model or read.agents_model
+        model, counter = models.find(name), models.counter(name)
+        return await Squash(self.session, self.conversation_id, strategy, model, counter).write(read.sources)
+
+    async def _show(self, work: Work, read: Read, now: Look, squashed: Squashed | None) -> ShownView:
+        result = None if squashed is None else self._message(read, squashed)
+        place = now.last + 1
+        added = None if result is None else Run(place, place, now.total, now.total + result.tokens)
+        runs = without(now.runs, {each.place for each in read.sources}, read.sums, added)
+        left = frozenset(places(runs))
+        made = next_view(
+            self.session,
+            now,
+            added=added,
+            change=Change.COMPACTED,
+            line=now.view.line,
+            runs=runs,
+            results=tuple(one for one in (*now.view.results, place) if one in left),
+            compaction=self._record(read.sources, squashed, result),
+        )
+        if result is not None:
+            await self._say(work, result, MessagePlace(place, 0, made.base))
+        await switch(work, made, tuple(each.message.id for each in read.sources))
+        return look_at(await work.views.all(self.conversation_id), made, made.since - 1, made.base)
+
+    async def _say(self, work: Work, result: Message, at: MessagePlace) -> None:
+        said = NewEvent("message.completed", encode(result).decode())
+        [event] = await work.log.append(StreamId(self.conversation_id), [said])
+        await work.messages.add(self.conversation_id, [(at._replace(seq=event.seq), result)])
+
+    def _message(self, read: Read, squashed: Squashed) -> Message:
+        """Derived, and never an instruction: an assistant's words, with the ids of what they stand for."""
+        parts = (Text(text_of(self.wanted.strategy, squashed.text, len(read.sources))),)
+        return Message(
+            id=MessageId(self.session.world.new_id()),
+            conversation_id=self.conversation_id,
+            turn_id=read.sources[-1].message.turn_id,
+            role=Role.ASSISTANT,
+            kind=kind_of(self.wanted.strategy),
+            parts=parts,
+            instructions=(),
+            tokens=tokens_of(parts, self.session.means.models.counter(read.agents_model)),
+            created_at=self.session.world.now(),
+            agent_id=read.look.conversation.agent_id,
+            call_id=squashed.call_id,
+            sources=tuple(each.message.id for each in read.sources),
+        )
+
+    def _record(self, sources: Sequence[Placed], squashed: Squashed | None, result: Message | None) -> Compaction:
+        written = squashed or Squashed("")
+        return Compaction(
+            strategy=self.wanted.strategy,
+            origin=self.session.caller.owner.user_id,
+            count=len(sources),
+            tokens_before=sum(each.message.tokens for each in sources),
+            tokens_after=0 if result is None else result.tokens,
+            result=None if result is None else result.id,
+            edited=self.wanted.text is not None,
+            model=written.model,
+            prompt_template=written.template,
+            call_id=written.call_id,
+            call_seq=written.call_seq,
+        )
+
+
+def _sums(runs: Sequence[Run], said: Sequence[Placed]) -> dict[int, int]:
+    """The tokens up to and with each message that is shown."""
+    tokens = {each.place: each.message.tokens for each in said}
+    sums: dict[int, int] = {}
+    for run in runs:
+        so_far = run.before
+        for place in range(run.first, run.last + 1):
+            so_far += tokens[place]
+            sums[place] = so_far
+    return sums

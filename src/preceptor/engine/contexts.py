@@ -1,0 +1,161 @@
+"""Contexts: the exact request behind a message, rebuilt from its manifest, with the source of every part."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from preceptor.domain.errors import NotFound
+from preceptor.domain.ids import CallId, ConversationId, MessageId, TurnId
+from preceptor.domain.messages.message import Message
+from preceptor.domain.prompts.assemble import Placed, all_shown
+from preceptor.domain.prompts.images import with_images
+from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
+from preceptor.domain.prompts.source import AnySource, FromFormat, FromTool
+from preceptor.domain.turns.facts import Call, LeftOut
+from preceptor.domain.turns.turn import fold
+from preceptor.engine.attachments import images_in
+from preceptor.engine.looking import call_of_summary
+from preceptor.engine.ports import Work
+from preceptor.engine.recovering import events_of
+from preceptor.engine.seeing import found
+from preceptor.engine.session import Session
+from preceptor.engine.voice import read_system, read_tools
+
+Format = Callable[[Prompt, Ask], Request]
+"""Makes the bytes of a request from a prompt, the same for ever."""
+
+
+class Piece(msgspec.Struct, frozen=True, rename="camel"):
+    """A part of what the model was shown."""
+
+    role: str
+    text: str
+    tokens: int
+    source: AnySource
+
+
+class Context(msgspec.Struct, frozen=True, rename="camel"):
+    """What one call of a model was shown: the request to the byte, and where each part of it came from."""
+
+    call_id: CallId
+    model: str
+    purpose: str
+    format: str
+    request: msgspec.Raw
+    sha256: str
+    intact: bool
+    """Whether what was rebuilt is what was sent, by its hash."""
+    tokens: int
+    unattributed_tokens: int
+    segments: tuple[Piece, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    session: Session
+    formats: dict[str, Format]
+
+    async def of_message(self, message_id: MessageId) -> Context:
+        """The context of the call that a message is the answer of."""
+
+        async def program(work: Work) -> tuple[Call, Prompt]:
+            message = await self._message(work, message_id)
+            if message.call_id is None:
+                raise NotFound("model call behind the message", message_id)
+            call = await _call(work, message)
+            return call, await rebuilt(work, message.conversation_id, call, message.turn_id)
+
+        call, prompt = await self.session.read(program)
+        return context_of(call, prompt, self.formats[call.format])
+
+    async def _message(self, work: Work, message_id: MessageId) -> Message:
+        there = await work.messages.find(message_id)
+        if there is None or there[2] is None:
+            raise NotFound("message", message_id)
+        await found(work, self.session.caller, there[0], archived=True)
+        return there[2]
+
+
+async def _call(work: Work, message: Message) -> Call:
+    if message.sources:
+        return await call_of_summary(work, message)
+    row = await work.turns.find(message.turn_id)
+    assert row is not None
+    turn = fold(message.turn_id, await events_of(work, row))
+    assert message.call_id is not None
+    return turn.calls[message.call_id]
+
+
+async def rebuilt(work: Work, conversation: ConversationId, call: Call, turn_id: TurnId) -> Prompt:
+    """The prompt of a call of this turn, from what its manifest refers to."""
+    system = await work.blobs.get(call.system)
+    tools = None if call.tools is None else await work.blobs.get(call.tools)
+    assert system is not None
+    return Prompt(
+        system=read_system(system),
+        shown=all_shown(await _placed(work, conversation, call), turn_id, call.analyses),
+        tail=call.tail,
+        tools=() if tools is None else read_tools(tools),
+        overhead=call.overhead,
+    )
+
+
+async def _placed(work: Work, conversation: ConversationId, call: Call) -> list[Placed]:
+    placed: list[Placed] = []
+    for first, last in call.shown:
+        placed += await work.messages.between(conversation, first, last)
+    for message_id in call.aside:
+        there = await work.messages.find(message_id)
+        assert there is not None
+        assert there[2] is not None
+        placed.append(Placed(0, there[2]))
+    if call.images:
+        placed = with_images(placed, await images_in(work, (each.message for each in placed)))
+    return placed
+
+
+def context_of(call: Call, prompt: Prompt, render: Format) -> Context:
+    request = render(prompt, call.ask)
+    pieces = tuple(_pieces(prompt))
+    return Context(
+        call_id=call.call_id,
+        model=call.model,
+        purpose=call.purpose,
+        format=call.format,
+        request=msgspec.Raw(request.body),
+        sha256=call.sha256,
+        intact=request.sha256 == call.sha256,
+        tokens=call.tokens,
+        unattributed_tokens=call.tokens - sum(piece.tokens for piece in pieces),
+        segments=pieces,
+        left_out=call.left_out,
+    )
+
+
+def _pieces(prompt: Prompt) -> Sequence[Piece]:
+    tools = [Piece("tools", _told(tool), tool.tokens, FromTool(tool.name)) for tool in prompt.tools]
+    overhead = [Piece("format", "", prompt.overhead, FromFormat())] if prompt.overhead else []
+    return (
+        *(_segment("system", one) for one in prompt.system),
+        *(Piece(one.message.role, _said(one.message), one.tokens, one.source) for one in prompt.shown),
+        *(_segment("user", one) for one in prompt.tail),
+        *tools,
+        *overhead,
+    )
+
+
+def _segment(role: str, segment: Segment) -> Piece:
+    return Piece(role, segment.text, segment.tokens, segment.source)
+
+
+def _said(message: Message) -> str:
+    """What it says; what it calls or answers, as it is stored."""
+    return message.text or msgspec.json.encode(message.parts).decode()
+
+
+def _told(tool: Any) -> str:
+    told = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return msgspec.json.encode(told).decode()

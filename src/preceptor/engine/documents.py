@@ -1,0 +1,107 @@
+"""Documents that instructions mention: looking them up, and telling them."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from preceptor.domain.ids import FamilyId, InstructionId
+from preceptor.domain.instructions.documents import Document, handle_of, names_in
+from preceptor.domain.instructions.family import Family
+from preceptor.domain.instructions.instruction import Authored, InstructionType, InstructionVersion
+from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
+from preceptor.domain.instructions.references import (
+    MOST_DOCUMENTS,
+    document_text,
+    mentioned_in,
+    mentions,
+    quote,
+    require_quotable,
+)
+from preceptor.domain.instructions.render import render
+from preceptor.domain.instructions.version import Latest, resolve
+from preceptor.engine.compiled import Compiled
+from preceptor.engine.ports import Work
+
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Instructions with a word in their name or description, whatever else they are."""
+
+    words: str
+    type: InstructionType | None = None
+    category: str | None = None
+    target_role: str | None = None
+    status: Status | None = None
+    tags: tuple[str, ...] = ()
+
+
+async def with_documents(
+    work: Work, told: Compiled, foreign: Collection[InstructionId] = (), at: datetime | None = None
+) -> Compiled:
+    """What an agent is told, and the documents that it mentions, as they are now or were at a moment."""
+    if not mentions(told.effective):
+        return told
+    names = [name for line in told.rendered.lines for name in names_in(line.text)]
+    effective = quote(told.effective, await look_up(work, names, at), foreign)
+    return replace(told, effective=effective, rendered=render(effective))
+
+
+async def require_mentions(work: Work, said: Authored, family_id: FamilyId | None = None) -> None:
+    """Refuse to save what mentions a document that is not there, is too long, or leads back to it."""
+    names = mentioned_in(said.content)
+    if not names:
+        return
+    own = await work.instructions.versions(family_id) if family_id else []
+    known = await look_up(work, names)
+    require_quotable(said.content, known, frozenset(version.instruction_id for version in own))
+
+
+async def look_up(work: Work, names: Iterable[str], at: datetime | None = None) -> dict[str, Document]:
+    """The documents of these names, and those that they mention in turn."""
+    known: dict[str, Document] = {}
+    asked = dict.fromkeys(names)
+    waiting = list(asked)
+    while waiting and len(known) < MOST_DOCUMENTS:
+        name = waiting.pop(0)
+        version = await _find(work, name, at)
+        if version is None:
+            continue
+        text = document_text(version.content)
+        known[name] = Document(
+            name=version.name, instruction_id=version.instruction_id, version=version.version, text=text
+        )
+        news = [inner for inner in dict.fromkeys(names_in(text)) if inner not in asked]
+        asked |= dict.fromkeys(news)
+        waiting += news
+    return known
+
+
+async def _find(work: Work, name: str, at: datetime | None) -> InstructionVersion | None:
+    """By a version's id, by an instruction's, or by its name. A template has gaps, so it is nobody's document."""
+    version = await work.instructions.version(InstructionId(name))
+    if version is None:
+        found = await work.instructions.find(FamilyId(name))
+        family = found[0] if found else await _called(work, name)
+        version = await _in_force(work, family, at) if family and not family.is_deleted else None
+    if version is None or version.type is InstructionType.TEMPLATE:
+        return None
+    return version
+
+
+async def _in_force(work: Work, family: Family, at: datetime | None) -> InstructionVersion | None:
+    if at is None:
+        return resolve(Latest(), await work.instructions.versions(family.family_id))
+    then = resolve(Latest(), await work.instructions.candidates_at(family.family_id, at))
+    return None if then is None else await work.instructions.version(then.instruction_id)
+
+
+async def _called(work: Work, name: str) -> Family | None:
+    """The only one of this name that is in force."""
+    handle, alike, after = handle_of(name), list[Family](), None
+    wanted = _Named(handle.split("-")[0])
+    while rows := await work.instructions.page(wanted, after, PAGE):
+        alike += [one for one, _, _ in rows if handle_of(one.name) == handle and one.status in IN_FORCE]
+        after = rows[-1][0].family_id
+    return alike[0] if len(alike) == 1 else None

@@ -1,0 +1,53 @@
+"""How a turn that failed looks to whoever waited for it. It is settled and on the record; this is its sentence."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from preceptor.domain.errors import PreceptorError, Upstream
+from preceptor.domain.turns.facts import Ended
+
+
+@dataclass(eq=False)
+class TurnFailed(PreceptorError):
+    """Something that no stage knew how to deal with."""
+
+    code: ClassVar[str] = "internal"
+    turn_id: str = ""
+    sentence: str = "The turn failed."
+
+    def __str__(self) -> str:
+        return f"{self.sentence.rstrip('.')}. The turn {self.turn_id} is on the record; send the message again."
+
+
+@dataclass(eq=False)
+class TurnOverBudget(TurnFailed):
+    code: ClassVar[str] = "budget_exceeded"
+
+    def __str__(self) -> str:
+        return f"{self.sentence} Raise the budget (PRECEPTOR_TURN_BUDGET_…), or ask for less."
+
+
+@dataclass(eq=False)
+class TurnUpstream(TurnFailed, Upstream):
+    code: ClassVar[str] = "upstream_failed"
+
+
+@dataclass(eq=False)
+class TurnTimeout(TurnFailed, Upstream):
+    code: ClassVar[str] = "upstream_timeout"
+
+
+@dataclass(eq=False)
+class TurnUnguarded(TurnFailed):
+    code: ClassVar[str] = "guard_unavailable"
+    retry_after: int = 5
+
+
+_BY_CODE: dict[str, type[TurnFailed]] = {
+    kind.code: kind for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUnguarded)
+}
+
+
+def failure_of(ended: Ended) -> TurnFailed:
+    kind = _BY_CODE.get(ended.code or "", TurnFailed)
+    return kind(turn_id=ended.turn_id, sentence=ended.sentence or "The turn failed.")

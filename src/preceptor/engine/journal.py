@@ -1,0 +1,144 @@
+"""The journal of a running turn: what happened is noted, folded at once, and committed before anything is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from preceptor.domain.errors import Unavailable
+from preceptor.domain.ids import ConversationId, MessageId, OrgId, StreamId, TurnId
+from preceptor.domain.log import Event, Fenced, NewEvent
+from preceptor.domain.messages.message import Message
+from preceptor.domain.ownership import Owner
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.turns.facts import Ended, event
+from preceptor.domain.turns.turn import Turn
+from preceptor.engine.ports import Store, Work
+from preceptor.engine.talk import MessagePlace, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that waits to be written: its event's number among those that wait, and where it goes."""
+
+    index: int
+    message: Message
+    place: int
+    cum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is committed together."""
+
+    events: tuple[NewEvent, ...]
+    said: tuple[Said, ...]
+    blobs: tuple[tuple[str, str], ...]
+    ended: Ended | None
+    withheld: tuple[tuple[MessageId, int], ...] = ()
+
+
+class Torn(Unavailable):
+    """Another branch of the same turn lost what waited, and with it perhaps what we noted."""
+
+
+@dataclass(slots=True)
+class Journal:
+    store: Store
+    runner: Runner
+    owner: Owner
+    conversation_id: ConversationId
+    turn: Turn
+    epoch: int
+    place: int
+    """Of the newest message of the conversation."""
+    cum: int
+    org: OrgId
+    known: set[tuple[OrgId, str]]
+    """Texts that are kept already, by whoever."""
+    here: list[Placed] = field(default_factory=list[Placed])
+    """The messages of this turn on its main lane, in order."""
+    aside: dict[str, list[Placed]] = field(default_factory=dict[str, list[Placed]])
+    """Those of its branches."""
+    waiting: list[NewEvent] = field(default_factory=list[NewEvent])
+    said: list[Said] = field(default_factory=list[Said])
+    blobs: dict[str, str] = field(default_factory=dict[str, str])
+    withheld: dict[MessageId, int] = field(default_factory=dict[MessageId, int])
+    turnstile: Any = None
+    torn: bool = False
+    """Something of it never reached the disk, so nothing may follow: whoever goes on begins from the log."""
+
+    def __post_init__(self) -> None:
+        self.turnstile = self.runner.turnstile()
+
+    def note(self, kind: str, fact: Any) -> None:
+        self.waiting.append(event(kind, fact, self.turn.turn_id))
+        if isinstance(fact, Message):
+            self._place(fact)
+        self.turn.tell(fact)
+
+    def keep(self, sha256: str, body: str) -> None:
+        """A text that what is noted refers to by its hash."""
+        if (self.org, sha256) not in self.known:
+            self.blobs[sha256] = body
+
+    def withhold(self, message_id: MessageId, tokens: int) -> None:
+        """Show models something else in place of a message, once what is noted is committed."""
+        self.withheld[message_id] = tokens
+
+    def take(self) -> Batch:
+        """All that waits, to be written in one transaction."""
+        blobs = tuple(self.blobs.items())
+        batch = Batch(tuple(self.waiting), tuple(self.said), blobs, self.turn.ended, tuple(self.withheld.items()))
+        self.waiting, self.said, self.blobs, self.withheld = [], [], {}, {}
+        return batch
+
+    async def commit(self) -> None:
+        """Return once everything noted so far is on the disk."""
+        async with self.turnstile:
+            if self.torn:
+                raise Torn("What this turn noted before could not be written.")
+            if not self.waiting:
+                return
+            batch = self.take()
+            self.torn = True
+            await self.store.write(self.owner, self._program(batch))
+            self.torn = False
+            self.known.update((self.org, sha256) for sha256, _ in batch.blobs)
+
+    def _program(self, batch: Batch) -> Callable[[Work], Any]:
+        async def program(work: Work) -> None:
+            stream = StreamId(self.conversation_id)
+            events = await work.log.append(stream, batch.events, epoch=self.epoch)
+            await write_down(work, self.conversation_id, batch, events, self.turn.turn_id)
+
+        return program
+
+    def _place(self, message: Message) -> None:
+        span = message.span_id
+        branch = None if span is None else self.turn.lanes[span].root
+        if branch is None:
+            self.place += 1
+            self.cum += message.tokens
+            self.here.append(Placed(self.place, message))
+            self.said.append(Said(len(self.waiting) - 1, message, self.place, self.cum))
+        else:
+            self.aside.setdefault(branch, []).append(Placed(0, message))
+            self.said.append(Said(len(self.waiting) - 1, message, 0, 0))
+
+
+async def write_down(
+    work: Work, conversation_id: ConversationId, batch: Batch, events: list[Event], turn_id: TurnId
+) -> None:
+    """Everything of a batch but the events themselves. What was said in a branch is placed below zero, by its row."""
+    rows = [
+        (MessagePlace(said.place or -events[said.index].seq, events[said.index].seq, said.cum), said.message)
+        for said in batch.said
+    ]
+    if rows:
+        await work.messages.add(conversation_id, rows)
+    for sha256, body in batch.blobs:
+        await work.blobs.put(sha256, body)
+    for message_id, tokens in batch.withheld:
+        await work.messages.withhold(message_id, tokens)
+    if batch.ended is not None and not await work.turns.settle(turn_id, batch.ended.status, events[-1].seq):
+        raise Fenced(stream=StreamId(conversation_id))

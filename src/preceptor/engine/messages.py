@@ -1,0 +1,78 @@
+"""Messages: read what was said, as one audience sees it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from preceptor.domain.conversations.view import View, count, part, shown
+from preceptor.domain.ids import ConversationId
+from preceptor.domain.messages.message import Message
+from preceptor.domain.ownership import Permission
+from preceptor.domain.paging import BadCursor, cursor_at, position_of
+from preceptor.domain.prompts.assemble import Placed, for_models
+from preceptor.domain.turns.audience import Audience, for_user
+from preceptor.engine.ports import Work
+from preceptor.engine.seeing import found
+from preceptor.engine.session import Session
+
+
+class Which(StrEnum):
+    CURRENT = "current"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    session: Session
+
+    async def page(
+        self, conversation_id: ConversationId, which: Which, audience: Audience, cursor: str | None, limit: int = 50
+    ) -> dict[str, Any]:
+        """A page of messages, oldest first, and where the next begins."""
+        if audience is not Audience.USER:
+            needed = Permission.RECORD_READ if audience is Audience.SYSTEM else Permission.CONTEXT_READ
+            self.session.caller.require(needed)
+
+        async def program(work: Work) -> tuple[list[Placed], int | None]:
+            await found(work, self.session.caller, conversation_id, archived=True)
+            view = await work.views.current(conversation_id)
+            if which is Which.CURRENT and view.step:
+                return await _seen(work, view, _place(cursor), limit)
+            return await _said(work, conversation_id, _place(cursor), limit)
+
+        page, more = await self.session.read(program)
+        items = [one for one in (_as_seen(row, audience) for row in page) if one is not None]
+        return {"items": items, "nextCursor": None if more is None else cursor_at(str(more))}
+
+
+async def _said(work: Work, conversation: ConversationId, after: int, limit: int) -> tuple[list[Placed], int | None]:
+    """What was said after a place, and the place to go on after."""
+    rows = await work.messages.since(conversation, after, limit + 1)
+    said = [row for row in rows if row.place > 0]
+    last = said[limit - 1].place if len(said) > limit else None
+    return [row for row in rows if last is None or row.place <= last], last
+
+
+async def _seen(work: Work, view: View, skip: int, limit: int) -> tuple[list[Placed], int | None]:
+    """What a view shows but for the first `skip`, and how many to skip next."""
+    runs = shown(view, *await work.messages.last(view.conversation_id))
+    page = part(runs, skip, limit)
+    rows = [each for run in page for each in await work.messages.between(view.conversation_id, run.first, run.last)]
+    return rows, skip + limit if count(runs) > skip + limit else None
+
+
+def _place(cursor: str | None) -> int:
+    position = position_of(cursor) or "0"
+    if not position.isdecimal() or len(position) > 15:
+        raise BadCursor
+    return int(position)
+
+
+def _as_seen(row: Placed, audience: Audience) -> Message | None:
+    match audience:
+        case Audience.USER:
+            return for_user(row.message)
+        case Audience.MODEL:
+            return for_models(row).message
+        case Audience.SYSTEM:
+            return row.message

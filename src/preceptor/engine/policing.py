@@ -1,0 +1,39 @@
+"""Policing: which guard and planning policies a turn is pinned to."""
+
+from typing import Any
+
+from preceptor.domain.agents import Agent
+from preceptor.domain.ids import ConversationId, StreamId
+from preceptor.domain.reasoning.policy import GuardPolicy
+from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
+from preceptor.domain.value import told
+from preceptor.engine.ports import ChatModel, Work
+from preceptor.engine.run import Means
+
+
+def guarded(means: Means, agent: Agent, model: ChatModel) -> dict[str, Any]:
+    """The pins that say how a turn is guarded and planned: as all are, where the agent has no other policy."""
+    guard = guard_of(means, agent)
+    sgr = means.sgr.model_copy(update=told(agent.sgr) if agent.sgr else {})
+    plan_model = means.plan_model
+    capable = (means.models.find(plan_model) if plan_model else model).capabilities.plans
+    return {
+        "guard": guard.model_dump(mode="json") if guard.enabled and means.guardian is not None else {},
+        "sgr": sgr.model_dump(mode="json") if sgr.plans_with(capable=capable) else {},
+        "plan_model": plan_model or agent.model or means.models.default,
+        "language": agent.language or means.language,
+    }
+
+
+def guard_of(means: Means, agent: Agent) -> GuardPolicy:
+    return means.guard.model_copy(update=told(agent.guard) if agent.guard else {})
+
+
+async def asked_before(work: Work, conversation_id: ConversationId) -> int:
+    """How many turns in a row, up to now, ended in a question to the user."""
+    before = await work.turns.newest(conversation_id)
+    if before is None or before.status is not TurnStatus.CLARIFY:
+        return 0
+    [event] = await work.log.after(StreamId(conversation_id), before.first, 1)
+    said = None if event.payload is None else fact_of(event.kind, event.payload)
+    return said.pins.clarifications + 1 if isinstance(said, Accepted) else 1

@@ -1,0 +1,148 @@
+"""Recovering: a turn whose process died is folded again from the log, and goes on where it was."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from preceptor.domain.errors import NotFound, PreceptorError
+from preceptor.domain.ids import StreamId, TurnId
+from preceptor.domain.log import Event
+from preceptor.domain.messages.message import Message
+from preceptor.domain.models import Capabilities
+from preceptor.domain.ownership import Owner
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.prompt import Ask, Prompt, Request
+from preceptor.domain.prompts.reply import Delta, Reply
+from preceptor.domain.times import from_micros
+from preceptor.domain.turns.facts import TurnStatus
+from preceptor.domain.turns.turn import Turn, fold
+from preceptor.engine.attachments import images_for
+from preceptor.engine.journal import Journal
+from preceptor.engine.ports import ChatModel, TokenCounter, Work
+from preceptor.engine.remembering import Past, remember
+from preceptor.engine.run import Means, Run
+from preceptor.engine.session import Session
+from preceptor.engine.talk import TurnRow
+from preceptor.engine.voice import read_voice
+
+BATCH = 1000
+TAKEOVERS = 5
+"""How often a turn is taken up again before it has failed: something in it may be what ends the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    run: Run
+    exhausted: bool
+    """It was taken up too often."""
+
+
+async def take_up(work: Work, session: Session, turn_id: TurnId) -> Recovered | None:
+    """Become the one who takes this turn, whoever did before; None if it has ended."""
+    row = await work.turns.find(turn_id)
+    if row is None:
+        raise NotFound("turn", turn_id)
+    if row.status is not TurnStatus.RUNNING:
+        return None
+    epoch = await work.log.take_over(StreamId(row.conversation_id))
+    mine = replace(row, worker=session.means.worker, epoch=epoch, lease=work.now + session.means.lease)
+    await work.turns.take(mine)
+    events = await events_of(work, row)
+    run = await _rebuilt(work, session, mine, fold(turn_id, events), events)
+    return Recovered(run, exhausted=row.takeovers >= TAKEOVERS)
+
+
+async def events_of(work: Work, row: TurnRow) -> list[Event]:
+    """All events of a turn, in order."""
+    stream, seq, found = StreamId(row.conversation_id), row.first, list[Event]()
+    while batch := await work.log.after(stream, seq, BATCH):
+        found += [event for event in batch if event.turn == row.turn_id]
+        seq = batch[-1].seq
+        if len(batch) < BATCH or (row.last is not None and seq >= row.last):
+            break
+    return found
+
+
+async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, events: list[Event]) -> Run:
+    means, world = session.means, session.world
+    assert turn.accepted is not None
+    pins = turn.accepted.pins
+    parameters = RequestParameters.model_validate(pins.parameters)
+    body = await work.blobs.get(pins.voice)
+    assert body is not None, "a turn's voice is kept together with it"
+    voice = read_voice(body)
+    model, counter = _model(means, pins.model)
+    place, cum = await work.messages.last(row.conversation_id)
+    journal = Journal(
+        store=session.store,
+        runner=means.runner,
+        owner=Owner(org_id=work.org, user_id=row.user_id),
+        conversation_id=row.conversation_id,
+        turn=turn,
+        epoch=row.epoch,
+        place=place,
+        cum=cum,
+        org=work.org,
+        known=means.blobs,
+    )
+    spoken = await _placed(work, row, turn, place)
+    journal.here = [each for each in spoken if each.place > 0]
+    for root, lane in turn.branches.items():
+        journal.aside[root] = [Placed(0, message) for message in lane.messages]
+    question: Message = turn.main.messages[0]
+    before = journal.here[0].place - 1
+    total = await work.messages.sum_at(row.conversation_id, before)
+    age = (work.now - from_micros(events[0].at)) / timedelta(seconds=1)
+    past = Past(row.conversation_id, before, total)
+    history = await remember(work, past, voice, question, model, parameters)
+    return Run(
+        means=means,
+        world=world,
+        journal=journal,
+        voice=voice,
+        model=model,
+        counter=counter,
+        sampling=parameters.sampling(),
+        history=history,
+        images=await images_for(work, (question, *(each.message for each in history.said)), model),
+        began=world.monotonic() - max(0.0, age),
+    )
+
+
+def _model(means: Means, name: str) -> tuple[ChatModel, TokenCounter]:
+    try:
+        return means.models.find(name), means.models.counter(name)
+    except PreceptorError as failure:
+        return Gone(name, failure), Roughly()
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A model that cannot be had any more. A turn that is pinned to it can still be ended, and says why."""
+
+    name: str
+    failure: PreceptorError
+    capabilities: Capabilities = field(default_factory=Capabilities)
+
+    def render(self, prompt: Prompt, ask: Ask) -> Request:  # noqa: ARG002 - as every model does
+        raise self.failure
+
+    def send(self, request: Request, deadline: float) -> AsyncGenerator[Delta | Reply]:  # noqa: ARG002
+        raise self.failure
+
+
+@dataclass(frozen=True, slots=True)
+class Roughly:
+    """Counts where no one knows the vocabulary."""
+
+    estimated: bool = True
+
+    def count(self, text: str) -> int:
+        return (len(text) + 3) // 4
+
+
+async def _placed(work: Work, row: TurnRow, turn: Turn, last: int) -> list[Placed]:
+    """Where the turn's messages are. They are the newest there are: nothing else is said while a turn runs."""
+    count = len(turn.main.messages)
+    return await work.messages.between(row.conversation_id, last - count + 1, last)

@@ -1,0 +1,46 @@
+"""Where views and attachments are kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from preceptor.domain.conversations.view import View
+from preceptor.domain.ids import AttachmentId, ConversationId, UserId
+
+
+class ViewRepository(Protocol):
+    async def add(self, view: View) -> None: ...
+
+    async def current(self, conversation: ConversationId) -> View: ...
+
+    async def all(self, conversation: ConversationId) -> Sequence[View]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachmentRow:
+    """A file that someone sent, without its bytes."""
+
+    attachment_id: AttachmentId
+    user_id: UserId
+    conversation_id: ConversationId | None = None
+    """Where it was said. Until then, only who sent it can."""
+    media_type: str
+    name: str
+    size: int
+    text: str | None = None
+    created_at: datetime
+
+
+class AttachmentRepository(Protocol):
+    async def add(self, row: AttachmentRow, data: bytes) -> None: ...
+
+    async def find(self, attachment_id: AttachmentId) -> AttachmentRow | None: ...
+
+    async def data(self, attachment_id: AttachmentId) -> bytes | None: ...
+
+    async def say_in(self, attachment_id: AttachmentId, conversation: ConversationId) -> None: ...
+
+    async def erase(self, conversation: ConversationId) -> int: ...
+
+    async def forget_unsent(self, before: datetime) -> int: ...

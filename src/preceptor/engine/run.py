@@ -1,0 +1,221 @@
+"""A run: a turn with everything it is taken with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import orjson
+
+from preceptor.domain.delegation import Limits, Span
+from preceptor.domain.ids import AgentId, CallId, InstructionId, MessageId, OrgId, TurnId, ViewId
+from preceptor.domain.messages.directive import INTERMEDIATE, Directive, written
+from preceptor.domain.messages.message import (
+    AnyPart,
+    Attachment,
+    Kind,
+    Message,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.prompt import Sampling
+from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
+from preceptor.domain.turns.facts import LeftOut, Pins
+from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.journal import Journal
+from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
+from preceptor.engine.talk import Handle, Runner, Tools
+from preceptor.engine.voice import Kept, Opening, Voice
+
+IMAGE_TOKENS = 1_000
+"""What an image is taken to cost: providers count them each in their own way."""
+LEASE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What turns are taken with, shared by all who use the same store."""
+
+    models: Models
+    tools: Tools
+    runner: Runner
+    worker: str
+    """This process, among all that share the store."""
+    limits: Limits
+    guardian: Guardian | None = None
+    guard: GuardPolicy = GuardPolicy()  # noqa: RUF009 - it never changes
+    sgr: SgrPolicy = SgrPolicy()  # noqa: RUF009 - it never changes
+    plan_model: str | None = None
+    product_name: str = "Preceptor"
+    language: str = "en"
+    lease: timedelta = LEASE
+    """How long a worker that says nothing keeps its turns. It says something in every beat."""
+    voices: dict[tuple[OrgId, AgentId], "Spoken"] = field(default_factory=dict[tuple[OrgId, AgentId], "Spoken"])
+    openings: dict[tuple[str, bool], Opening] = field(default_factory=dict[tuple[str, bool], Opening])
+    """How a main agent's calls begin, by its voice and whether it may delegate."""
+    blobs: set[tuple[OrgId, str]] = field(default_factory=set[tuple[OrgId, str]])
+    """Texts that are kept already."""
+    running: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
+    """Turns that this process takes now."""
+    stopping: set[TurnId] = field(default_factory=set[TurnId])
+    """Those of them that someone asked to stop."""
+
+    @property
+    def beat(self) -> float:
+        """Seconds: thirty of them are a lease."""
+        return self.lease.total_seconds() / 30
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A voice and what it was made from."""
+
+    compiled: object
+    revision: int
+    voice: Voice
+    kept: Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Specialist:
+    """A specialist of the library: an instruction that can be delegated to by its name."""
+
+    prompt: str
+    instruction_id: InstructionId
+    version: str
+
+
+@dataclass(slots=True)
+class History:
+    """What was said before this turn, as far as it is shown."""
+
+    said: list[Placed]
+    left_out: tuple[LeftOut, ...] = ()
+    view_id: ViewId | None = None
+    """The view that it is part of; None for the one that shows everything."""
+
+
+@dataclass(slots=True)
+class Run:
+    means: Means
+    world: World
+    journal: Journal
+    voice: Voice
+    model: ChatModel
+    counter: TokenCounter
+    sampling: Sampling
+    history: History
+    began: float
+    """When the turn was accepted, by the clock that never goes back."""
+    images: dict[str, str] = field(default_factory=dict[str, str])
+    """Of the messages that are shown, in base64 by id; empty where the model takes none."""
+    specialists: dict[str, Specialist] = field(default_factory=dict[str, Specialist])
+    prepared: Any = None
+    """The first call, where it was written down together with the user's message."""
+
+    @property
+    def turn(self) -> Turn:
+        return self.journal.turn
+
+    @property
+    def pins(self) -> Pins:
+        assert self.turn.accepted is not None
+        return self.turn.accepted.pins
+
+    @property
+    def analyses(self) -> int:
+        """Of how many turns, this one first, models are shown the whole analysis."""
+        return SgrPolicy.model_validate(self.pins.sgr).retain_analysis_turns if self.pins.sgr else 1
+
+    @property
+    def kept(self) -> Iterator[str]:
+        """Texts that are kept for certain once this turn is accepted."""
+        yield self.pins.voice
+        for call in self.turn.calls.values():
+            yield from (sha256 for sha256 in (call.system, call.tools) if sha256 is not None)
+
+    @property
+    def seconds(self) -> float:
+        return self.world.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.turn.limits.seconds - self.seconds)
+
+    def said_in(self, lane: Lane) -> list[Placed]:
+        """What this turn has said that is heard on this lane."""
+        if lane.root is None:
+            return self.journal.here
+        return [*self._before(self.turn.spans[lane.root]), *self.journal.aside.get(lane.root, [])]
+
+    def _before(self, branch: Span) -> Iterator[Placed]:
+        """What had been said when a branch was opened, without the call that opened it: that has no answer yet."""
+        for each in self.said_in(self.turn.lane_of(branch.parent)):
+            if any(call.id == branch.tool_call_id for call in each.message.tool_calls):
+                return
+            yield each
+
+    def message(
+        self,
+        role: Role,
+        parts: tuple[AnyPart, ...],
+        lane: Lane,
+        *directives: Directive,
+        message_id: MessageId | None = None,
+        kind: Kind = Kind.MESSAGE,
+        call_id: CallId | None = None,
+    ) -> Message:
+        """A message of this turn, marked as intermediate while a specialist speaks."""
+        speaker = lane.speaker
+        marks = (INTERMEDIATE,) if speaker is not None and speaker.mark_intermediate else ()
+        unique = dict.fromkeys((*marks, *directives))
+        return Message(
+            id=message_id or MessageId(self.world.new_id()),
+            conversation_id=self.journal.conversation_id,
+            turn_id=self.turn.turn_id,
+            role=role,
+            kind=kind,
+            parts=parts,
+            instructions=tuple(map(written, unique)),
+            tokens=tokens_of(parts, self.counter),
+            created_at=self.world.now(),
+            span_id=lane.span_id,
+            agent_id=self.pins.agent_id,
+            call_id=call_id,
+        )
+
+    def with_analysis(self, message: Message, analysis: str) -> Message:
+        """A synthetic message with the part that only models read."""
+        tokens = self.counter.count(analysis)
+        return msgspec.structs.replace(
+            message, analysis=analysis, analysis_tokens=tokens, tokens=message.tokens + tokens
+        )
+
+
+def tokens_of(parts: tuple[AnyPart, ...], counter: TokenCounter) -> int:
+    return sum(_tokens(part, counter) for part in parts)
+
+
+def _tokens(part: AnyPart, counter: TokenCounter) -> int:
+    match part:
+        case Text(text=text):
+            return counter.count(text)
+        case ToolCall():
+            return counter.count(part.name) + counter.count(part.malformed or _json(part.arguments))
+        case ToolResult(content=content):
+            return counter.count(content)
+        case Thinking():
+            return 0
+        case Attachment(is_image=True):
+            return IMAGE_TOKENS
+        case _:
+            return counter.count(part.name)
+
+
+def _json(arguments: dict[str, object]) -> str:
+    return orjson.dumps(arguments).decode()

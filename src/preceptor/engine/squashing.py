@@ -1,0 +1,154 @@
+"""Squashing: a model writes what messages say in few words. It is asked alone, on the record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from preceptor.domain.conversations.compaction import TEMPLATES, Strategy, SummaryFailed
+from preceptor.domain.errors import Invalid
+from preceptor.domain.history.summary import quotation
+from preceptor.domain.ids import CallId, ConversationId, StreamId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.messages.message import Text
+from preceptor.domain.prompts.assemble import Placed, assemble
+from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
+from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure, Reply, Usage
+from preceptor.domain.prompts.source import AnySource, FromEngine, FromMessage
+from preceptor.domain.turns.facts import Call, CallEnded, CallOutcome
+from preceptor.engine.ports import ChatModel, TokenCounter, Work
+from preceptor.engine.session import Session
+from preceptor.engine.stages.listen import priced
+from preceptor.engine.voice import Kept, keep
+
+ROOM = 0.85
+"""The share of a model's window that may be filled before it answers."""
+PURPOSE = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Squashed:
+    """What is to stand in the place of messages; if a model wrote it, the call that it wrote it in."""
+
+    text: str
+    model: str | None = None
+    template: str | None = None
+    call_id: CallId | None = None
+    call_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Squash:
+    """One call of a model, on the record from before it is made until after it has ended."""
+
+    session: Session
+    conversation_id: ConversationId
+    strategy: Strategy
+    model: ChatModel
+    counter: TokenCounter
+
+    async def write(self, said: Sequence[Placed]) -> Squashed:
+        template, instruction = TEMPLATES[self.strategy]
+        prompt = self._prompt(template, instruction, said)
+        asked = Ask(model=self.model.name)
+        request = self.model.render(prompt, asked)
+        kept = keep(prompt.system)
+        call = self._call(prompt, asked, request, kept)
+        seq = await self._note("call.started", call, kept)
+        text = await self._answer(call, request)
+        return Squashed(text, self.model.name, template, call.call_id, seq)
+
+    def _prompt(self, template: str, instruction: str, said: Sequence[Placed]) -> Prompt:
+        told = FromEngine(f"template {template}")
+        frame = FromEngine("transcript")
+        transcript = (
+            self._segment("<transcript>", frame),
+            *(
+                self._segment(quotation(number, each.message), FromMessage(each.message.id, each.place))
+                for number, each in enumerate(said, 1)
+            ),
+            self._segment("</transcript>", frame),
+        )
+        overhead = self.model.capabilities.message_overhead
+        prompt = assemble((self._segment(instruction, told),), (), transcript, (), overhead=overhead)
+        room = int(self.model.capabilities.context_window * ROOM)
+        if prompt.tokens > room:
+            raise Invalid(
+                f"These messages are {prompt.tokens} tokens, and the model {self.model.name!r} has room for {room}. "
+                "Choose fewer of them, or send the `text` yourself."
+            )
+        return prompt
+
+    def _segment(self, text: str, source: AnySource) -> Segment:
+        return Segment(text=text, source=source, tokens=self.counter.count(text))
+
+    def _call(self, prompt: Prompt, asked: Ask, request: Request, kept: Kept) -> Call:
+        return Call(
+            call_id=CallId(self.session.world.new_id()),
+            purpose=PURPOSE,
+            model=self.model.name,
+            attempt=1,
+            tokens=prompt.tokens,
+            format=request.format,
+            sha256=request.sha256,
+            ask=asked,
+            system=kept.sha256,
+            shown=(),
+            tail=prompt.tail,
+            overhead=prompt.overhead,
+        )
+
+    async def _answer(self, call: Call, request: Request) -> str:
+        """What the model says, if it says all of it. However it ends is noted."""
+        began = self.session.world.monotonic()
+        ended = CallEnded(call_id=call.call_id, outcome=CallOutcome.ORPHANED)
+        try:
+            reply = await self._reply(request)
+            usage = priced(reply.usage, self.model.capabilities)
+            ended = msgspec.structs.replace(ended, outcome=CallOutcome.OK, usage=usage, finish=reply.finish)
+        except ModelFailure as failure:
+            ended = self._failed(ended, failure)
+            raise SummaryFailed(self.strategy.value, str(failure)) from failure
+        finally:
+            took = round((self.session.world.monotonic() - began) * 1000)
+            await self.session.means.runner.shielded(
+                self._end(msgspec.structs.replace(ended, milliseconds=took)),
+            )
+        text = "".join(part.text for part in reply.parts if isinstance(part, Text)).strip()
+        if not text:
+            raise SummaryFailed(self.strategy.value, "it said nothing")
+        if reply.finish is Finish.LENGTH:
+            raise SummaryFailed(self.strategy.value, "its answer was cut off")
+        return text
+
+    async def _reply(self, request: Request) -> Reply:
+        async for piece in self.model.send(request, self.session.means.limits.seconds):
+            if isinstance(piece, Reply):
+                return piece
+        raise ModelFailure(Fault.BROKEN_STREAM, "The model's answer ended before it was complete.")
+
+    def _failed(self, ended: CallEnded, failure: ModelFailure) -> CallEnded:
+        return msgspec.structs.replace(
+            ended,
+            outcome=CallOutcome.FAILED,
+            usage=priced(failure.usage or Usage(), self.model.capabilities),
+            fault=failure.fault,
+            sentence=str(failure),
+            status=failure.status,
+            retry_after=failure.retry_after,
+        )
+
+    async def _end(self, ended: CallEnded) -> None:
+        await self._note("call.ended", ended)
+
+    async def _note(self, kind: str, fact: msgspec.Struct, kept: Kept | None = None) -> int:
+        """Write it down beside the conversation's turns, as part of none; answers with its row."""
+        new = NewEvent(kind, msgspec.json.encode(fact).decode())
+
+        async def program(work: Work) -> int:
+            if kept is not None:
+                await work.blobs.put(kept.sha256, kept.body)
+            [event] = await work.log.append(StreamId(self.conversation_id), [new])
+            return event.seq
+
+        return await self.session.store.write(self.session.caller.owner, program)

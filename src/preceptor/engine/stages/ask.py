@@ -1,0 +1,179 @@
+"""Ask the model: assemble what it is shown, write that down, send it, and listen."""
+
+from dataclasses import dataclass
+
+from preceptor.domain.delegation import ClosedBy
+from preceptor.domain.ids import CallId
+from preceptor.domain.messages.directive import RETURN_CONTROL, DelegateReasoning
+from preceptor.domain.models import Capabilities
+from preceptor.domain.prompts.assemble import assemble, runs
+from preceptor.domain.prompts.images import with_images
+from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Request, Segment
+from preceptor.domain.prompts.source import AnySource, FromDirective, FromEngine, FromGuardian
+from preceptor.domain.reasoning.tail import guardian_assessment, turn_directive
+from preceptor.domain.turns.facts import Call, CallEnded, CallOutcome, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
+from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.run import Run
+from preceptor.engine.stages.listen import listen
+from preceptor.engine.voice import Opening, opening, specialist_system, tools_for
+
+NO_MORE = (
+    "You have used all the calls of this turn. Answer the user now with what you have; no tool can be called any more."
+)
+BACKOFF = (0.25, 1.0, 3.0)
+LONGEST_WAIT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that is written down, ready to be sent."""
+
+    call: Call
+    request: Request
+
+
+async def ask(run: Run, lane: Lane, step: AskModel) -> Settle | None:
+    """One call of the model. Answers with how the turn ends, if it may not be made."""
+    if step.after is not None:
+        await run.means.runner.pause(pause_before(run, lane.attempts, step.after.retry_after))
+        if not isinstance(next_step(run.turn, lane, seconds=run.seconds), AskModel):
+            return None
+    prepared: Prepared | Settle = run.prepared or prepare(run, lane, step)
+    run.prepared = None
+    if isinstance(prepared, Settle):
+        return prepared
+    await run.journal.commit()
+    await listen(run, lane, prepared.call, prepared.request)
+    return None
+
+
+def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
+    """Assemble a prompt and note down what it is made of, unless that would cost more than there is. Asks no one."""
+    began = _opening(run, lane, step)
+    said = [*run.history.said, *run.said_in(lane)]
+    overhead = run.model.capabilities.message_overhead
+    seen = with_images(said, run.images) if run.images else said
+    prompt = assemble(
+        began.system,
+        seen,
+        _tail(run, lane, step),
+        began.tools,
+        overhead=overhead,
+        turn_id=run.turn.turn_id,
+        analyses=run.analyses,
+    )
+    if exceeded := too_much(run, prompt, run.model.capabilities):
+        return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
+    forced = _forced(run, lane, began)
+    force = None if forced is None else Force.NAMED
+    asked = Ask(model=run.model.name, sampling=run.sampling, forced_tool=forced, force=force)
+    request = run.model.render(prompt, asked)
+    for kept in (began.system_kept, began.tools_kept):
+        if kept is not None:
+            run.journal.keep(kept.sha256, kept.body)
+    call = Call(
+        call_id=CallId(run.world.new_id()),
+        purpose=step.purpose,
+        span_id=lane.span_id,
+        model=run.model.name,
+        attempt=lane.attempts + 1,
+        tokens=prompt.tokens,
+        format=request.format,
+        sha256=request.sha256,
+        ask=asked,
+        system=began.system_kept.sha256,
+        tools=began.tools_kept and began.tools_kept.sha256,
+        shown=runs([each.place for each in said if each.place]),
+        aside=tuple(each.message.id for each in said if not each.place),
+        tail=prompt.tail,
+        overhead=prompt.overhead,
+        left_out=run.history.left_out,
+        images=bool(run.images),
+        analyses=run.analyses,
+    )
+    run.journal.note("call.started", call)
+    return Prepared(call, request)
+
+
+def forget(run: Run, lane: Lane, step: Forget) -> None:
+    """Nobody knows what became of a call that was open when the process died. It is made again."""
+    for message_id in [half for half, call_id in run.turn.half_said.items() if call_id == step.call.call_id]:
+        why = "The process that waited for it ended."
+        run.journal.note("message.abandoned", MessageAbandoned(message_id=message_id, why=why))
+    ended = CallEnded(call_id=step.call.call_id, outcome=CallOutcome.ORPHANED, span_id=lane.span_id)
+    run.journal.note("call.ended", ended)
+
+
+def _opening(run: Run, lane: Lane, step: AskModel) -> Opening:
+    speaker, voice = lane.speaker, run.voice
+    delegates = _may_delegate(run.turn, lane)
+    if step.purpose == "final" or (speaker is None and not run.model.capabilities.tools):
+        return opening(voice.system, ())
+    if speaker is not None:
+        tools = tools_for(voice, speaker, may_delegate=delegates, counter=run.counter)
+        return opening(specialist_system(voice, speaker, run.counter), tools)
+    key = run.pins.voice, delegates
+    found = run.means.openings.get(key)
+    if found is None:
+        tools = tools_for(voice, None, may_delegate=delegates, counter=run.counter)
+        found = opening(voice.system, tools)
+        if not run.pins.client_tools:  # these change from message to message
+            run.means.openings[key] = found
+    return found
+
+
+def _forced(run: Run, lane: Lane, began: Opening) -> str | None:
+    """The tool that this call must use: the one the client asked for, in the first words of a turn."""
+    wanted = run.pins.forced_tool
+    spoken = lane.root is not None or any(message.call_id is not None for message in lane.messages)
+    if wanted is None or spoken or Force.NAMED not in run.model.capabilities.forced:
+        return None
+    return wanted if any(tool.name == wanted for tool in began.tools) else None
+
+
+def _may_delegate(turn: Turn, lane: Lane) -> bool:
+    assert turn.accepted is not None
+    room = len(turn.above(lane)) < turn.limits.depth and len(turn.spans) < turn.limits.delegations
+    return turn.accepted.pins.may_delegate and room
+
+
+def _tail(run: Run, lane: Lane, step: AskModel) -> tuple[Segment, ...]:
+    """The engine's closing words: who speaks now, and what has just happened. From live state, never from history."""
+    lines: list[tuple[str, AnySource]] = []
+    if (assessment := guardian_assessment(run.turn.verdict)) is not None:
+        lines.append((assessment, FromGuardian(run.turn.turn_id)))
+    if (speaker := lane.speaker) is not None:
+        told = DelegateReasoning.model_construct(agent_prompt=speaker.agent_prompt).to_xml_line()
+        lines.append((told, FromDirective(speaker.span_id, "delegate_reasoning")))
+    if lane.returned is not None and lane.returned in run.turn.closed:
+        closed = run.turn.closed[lane.returned]
+        lines.append((RETURN_CONTROL.to_xml_line(), FromDirective(lane.returned, "return_control")))
+        if closed.closed_by in (ClosedBy.LIMIT, ClosedBy.ERROR):
+            lines.append((f"The specialist was stopped: {closed.why}.", FromEngine("stopped")))
+    if run.turn.planned is not None and lane.speaker is None and lane.root is None:
+        lines.append((turn_directive(run.turn.planned.plan, run.pins.language), FromEngine("turn_directive")))
+    if step.purpose == "final":
+        lines.append((NO_MORE, FromEngine("no_more_calls")))
+    return tuple(Segment(text=text, source=source, tokens=run.counter.count(text)) for text, source in lines)
+
+
+def too_much(run: Run, prompt: Prompt, price: Capabilities) -> str | None:
+    """Why the call may not be made: what it would cost at least is taken off before it is sent."""
+    limits, spent = run.turn.limits, run.turn.usage
+    wanted = prompt.tokens + (run.sampling.max_completion_tokens or 0)
+    used = spent.input_tokens + spent.output_tokens + run.turn.reserved
+    if limits.tokens is not None and used + wanted > limits.tokens:
+        return f"The next call needs {wanted} tokens, {used} are used, and the turn has {limits.tokens}."
+    answers = run.turn.reserved_answers + (run.sampling.max_completion_tokens or 0)
+    shown = run.turn.reserved - run.turn.reserved_answers + prompt.tokens
+    cost = (shown * price.input_price + answers * price.output_price) / 1e6
+    if limits.cost is not None and spent.cost + cost > limits.cost:
+        return f"The next call costs {cost:g} at least, {spent.cost:g} is spent, and the turn has {limits.cost:g}."
+    return None
+
+
+def pause_before(run: Run, attempts: int, retry_after: float | None) -> float:
+    """How long to wait before the next attempt: as the provider asked, but not past the turn's end."""
+    wanted = retry_after if retry_after is not None else BACKOFF[min(attempts, len(BACKOFF)) - 1]
+    return max(0.0, min(wanted, LONGEST_WAIT, run.seconds_left))

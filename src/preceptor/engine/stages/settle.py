@@ -1,0 +1,109 @@
+"""Settle: end a turn, once, with every call answered and every delegation closed."""
+
+from typing import Any
+
+from preceptor.domain.decision import Hit
+from preceptor.domain.delegation import ClosedBy
+from preceptor.domain.messages.message import Message, Outcome, Role, ToolCall, ToolResult
+from preceptor.domain.prompts.prompt import Effect
+from preceptor.domain.prompts.reply import Finish
+from preceptor.domain.reasoning.routing import Flow
+from preceptor.domain.reasoning.synthesis import WITHHELD, UiType, refuse
+from preceptor.domain.reasoning.verdict import Gate, Mode
+from preceptor.domain.turns.facts import CallEnded, CallOutcome, Ended, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.step import CLIENT_TOOLS, Settle
+from preceptor.domain.turns.turn import Lane
+from preceptor.engine.guarding import STOPS
+from preceptor.engine.run import Run
+from preceptor.engine.stages.act import UNKNOWN, answer_call
+from preceptor.engine.stages.brought import withhold_brought
+from preceptor.engine.stages.control import close
+from preceptor.engine.stages.moderate import policy_of
+from preceptor.engine.stages.plan import note_synthesis, voice_of
+
+ANSWERED = frozenset({TurnStatus.COMPLETED, TurnStatus.BLOCKED, TurnStatus.CLARIFY})
+NEVER_RAN = "The turn ended before this was carried out."
+
+
+async def settle(run: Run, step: Settle) -> None:
+    for lane in (*reversed(run.turn.branches.values()), run.turn.main):
+        _tidy(run, lane, step)
+    for message_id in sorted(run.turn.half_said):
+        run.journal.note("message.abandoned", MessageAbandoned(message_id=message_id, why="The turn ended."))
+    if step.status is TurnStatus.BLOCKED and not _stopped_by_plan(run):
+        _refuse(run)
+    message = _answer(run) if step.status in ANSWERED else None
+    ended = Ended(
+        turn_id=run.turn.turn_id,
+        status=step.status,
+        message=message,
+        ui=None if message is None else _ui(run, step.status, message),
+        usage=run.turn.usage,
+        code=step.code,
+        sentence=step.sentence,
+        outcome=step.outcome,
+        finish=_finish(run, message),
+    )
+    run.journal.note(f"turn.{step.status.value}", ended)
+    if step.status is TurnStatus.BLOCKED or _unjudged(run):
+        run.journal.withhold(run.turn.main.messages[0].id, run.counter.count(WITHHELD))
+    if _unjudged(run):
+        withhold_brought(run)
+    await run.journal.commit()
+
+
+def _refuse(run: Run) -> None:
+    """Say that the guardian stopped the turn, whatever was said in it before."""
+    decisive = ("question", "answer")
+    judgement = next(one for one in reversed(run.turn.judgements) if one.gate is Gate.BLOCK and one.what in decisive)
+    hit = Hit(judgement.gate, judgement.table, judgement.version, judgement.row)
+    note_synthesis(run, refuse(judgement.judged, hit, voice_of(run)))
+
+
+def _unjudged(run: Run) -> bool:
+    """In enforce no model is shown a message that was never found to be fit for one, also not in a later turn."""
+    policy, judgement = policy_of(run), run.turn.judgement
+    return policy.enabled and policy.mode is Mode.ENFORCE and (judgement is None or judgement.gate in STOPS)
+
+
+def _stopped_by_plan(run: Run) -> bool:
+    turn = run.turn
+    return turn.planned is not None and turn.planned.flow is not Flow.CONTINUE and turn.withheld is None
+
+
+def _finish(run: Run, message: Message | None) -> Finish | None:
+    ending = None if message is None or message.call_id is None else run.turn.endings.get(message.call_id)
+    return None if ending is None else ending.finish
+
+
+def _tidy(run: Run, lane: Lane, step: Settle) -> None:
+    if lane.open_call is not None:
+        ended = CallEnded(call_id=lane.open_call.call_id, outcome=CallOutcome.ORPHANED, span_id=lane.span_id)
+        run.journal.note("call.ended", ended)
+    for call in tuple(lane.pending) if step.outcome != CLIENT_TOOLS else ():
+        answer_call(run, lane, call, _interrupted(lane, call))
+    by = ClosedBy.CANCELLED if step.status is TurnStatus.CANCELLED else ClosedBy.TURN_END
+    for span in reversed(tuple(lane.frames)):
+        close(run, span, by, step.sentence)
+
+
+def _interrupted(lane: Lane, call: ToolCall) -> ToolResult:
+    started = lane.started.get(call.id)
+    if started is not None and started.effect is not Effect.READ:
+        return ToolResult(call.id, call.name, UNKNOWN, is_error=True, outcome=Outcome.UNKNOWN)
+    return ToolResult(call.id, call.name, NEVER_RAN, is_error=True, outcome=Outcome.INTERRUPTED)
+
+
+def _ui(run: Run, status: TurnStatus, message: Message) -> dict[str, Any]:
+    """What the user is told: the answer with how the request was understood, or why there is none."""
+    planned = run.turn.planned
+    if status is not TurnStatus.COMPLETED:
+        if planned is not None and _stopped_by_plan(run):
+            return planned.ui
+        return {"type": UiType.GUARDIAN_BLOCK, "response": message.text}
+    intent = None if planned is None else planned.ui.get("userIntent")
+    return {"type": UiType.ANSWER, **({"userIntent": intent} if intent else {}), "response": message.text}
+
+
+def _answer(run: Run) -> Message:
+    return next(message for message in reversed(run.turn.main.messages) if message.role is Role.ASSISTANT)

@@ -1,0 +1,233 @@
+"""Turns: say something, wait for what comes of it, read it again, stop it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from preceptor.domain.errors import Conflict, NotFound
+from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
+from preceptor.domain.messages.message import AnyPart, Message
+from preceptor.domain.ownership import SYSTEM, Caller, Owner
+from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.reply import Usage
+from preceptor.domain.turns.decisions import told as decided
+from preceptor.domain.turns.facts import CancelRequested, Ended, TurnStatus, event
+from preceptor.domain.turns.measures import measured
+from preceptor.domain.turns.turn import Turn, fold
+from preceptor.engine.accepting import Wanted, accept
+from preceptor.engine.branching import Again
+from preceptor.engine.carrying import Taken, carry, elsewhere
+from preceptor.engine.ports import Program, Work
+from preceptor.engine.recovering import events_of
+from preceptor.engine.run import Run
+from preceptor.engine.seeing import found
+from preceptor.engine.session import IdempotencyInProgress, Replayed, Session
+from preceptor.engine.talk import TurnRow
+
+SWEPT = 100
+HEEDED = 2.5
+"""Seconds within which another process hears that its turn is to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a message."""
+
+    turn_id: TurnId
+    conversation_id: ConversationId
+    status: TurnStatus
+    response: str
+    """What the user is told; empty where there is nothing to tell."""
+    message: Message | None
+    ui: dict[str, Any] | None
+    usage: Usage
+    code: str | None = None
+    sentence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    session: Session
+
+    async def say(
+        self,
+        conversation_id: ConversationId,
+        parts: Sequence[AnyPart],
+        parameters: RequestParameters | None = None,
+    ) -> Answer:
+        """One user message, one turn; answers when it has settled."""
+        taken = await self.begin(conversation_id, parts, parameters)
+        return answer_of(conversation_id, await self.settled(taken))
+
+    async def begin(
+        self,
+        conversation_id: ConversationId,
+        parts: Sequence[AnyPart],
+        parameters: RequestParameters | None = None,
+        again: Again | None = None,
+    ) -> Taken:
+        """Accept a message and let its turn go on by itself: it does not depend on whoever asked."""
+        turn_id = TurnId(self.session.world.new_id())
+
+        async def program(work: Work) -> tuple[Run, int]:
+            conversation = await found(work, self.session.caller, conversation_id)
+            wanted = Wanted(conversation, tuple(parts), parameters or RequestParameters(), again)
+            return await accept(work, self.session, wanted, turn_id)
+
+        return await self.start(turn_id, program)
+
+    async def start(self, turn_id: TurnId, program: Program[tuple[Run, int]]) -> Taken:
+        """Carry out what accepts a message, once; then its turn goes on by itself."""
+        try:
+            run, first = await self.session.write(program, encode=lambda _: turn_id.encode())
+        except Replayed as known:
+            return await self._known(TurnId(known.answer.decode()))
+        self.session.means.blobs.update((run.journal.org, sha256) for sha256 in run.kept)
+        return self._spawn(Taken(turn_id, run.journal.conversation_id, first), run)
+
+    async def settled(self, taken: Taken) -> Ended:
+        """Wait until it has ended."""
+        handle = self.session.means.running.get(taken.turn_id)
+        if handle is not None:
+            await handle.wait()
+        ended = taken.ended or await elsewhere(self.session, taken)
+        assert ended is not None, "without a limit to its patience it answers when there is an answer"
+        return ended
+
+    async def get(self, turn_id: TurnId) -> tuple[TurnRow, Turn]:
+        """A turn with everything that is known of it."""
+
+        async def program(work: Work) -> tuple[TurnRow, Turn]:
+            row = await self._row(work, turn_id)
+            return row, fold(turn_id, await events_of(work, row))
+
+        return await self.session.read(program)
+
+    async def record(self, turn_id: TurnId) -> dict[str, Any]:
+        """Everything that is known of a turn, to be read."""
+        row, turn = await self.get(turn_id)
+        if turn.accepted is None:
+            raise NotFound("turn", turn_id)  # it was erased
+        ended = turn.ended
+        return {
+            "turnId": turn_id,
+            "conversationId": row.conversation_id,
+            "agentId": row.agent_id,
+            "status": row.status,
+            "pins": turn.accepted.pins,
+            "usage": turn.usage,
+            "calls": [
+                {**msgspec.to_builtins(call), "ended": turn.endings.get(call.call_id)} for call in turn.calls.values()
+            ],
+            "spans": [
+                {**msgspec.to_builtins(span), "closed": turn.closed.get(span.span_id)} for span in turn.spans.values()
+            ],
+            **decided(turn),
+            "metrics": measured(turn, self.session.means.models.counter(None).count),
+            "code": ended and ended.code,
+            "sentence": ended and ended.sentence,
+            "outcome": ended and ended.outcome,
+            "takeovers": row.takeovers,
+        }
+
+    async def cancel(self, conversation_id: ConversationId) -> Ended:
+        """Ask the running turn of a conversation to stop, and wait until it has; how the last one ended, if none is."""
+        by = self.session.caller.owner.user_id
+
+        async def program(work: Work) -> TurnRow:
+            await found(work, self.session.caller, conversation_id)
+            row = await work.turns.open_in(conversation_id) or await work.turns.newest(conversation_id)
+            if row is None:
+                raise Conflict("Nothing was said in this conversation yet, so there is nothing to cancel.")
+            if row.status is TurnStatus.RUNNING and row.cancel is None:
+                await work.turns.request_cancel(row.turn_id, by)
+                asked = event("turn.cancel_requested", CancelRequested(by=by), row.turn_id)
+                await work.log.append(StreamId(conversation_id), [asked])
+            return row
+
+        row = await self.session.write(program)
+        taken = Taken(row.turn_id, conversation_id, row.first)
+        if not self.stop(row.turn_id) and await elsewhere(self.session, taken, HEEDED) is None:
+            taken = self.resume(taken)  # whoever takes it does not listen; from now on it cannot write either
+        return await self.settled(taken)
+
+    def stop(self, turn_id: TurnId) -> bool:
+        """Stop it here and now, if it is this process that takes it. The log knows that it was asked to."""
+        means = self.session.means
+        handle = means.running.get(turn_id)
+        if handle is not None:
+            means.stopping.add(turn_id)
+            handle.stop()
+        return handle is not None
+
+    async def take_over(self, *, alone: bool) -> int:
+        """Take up turns that no one takes any more: all of other processes where we are alone, else the expired."""
+        means = self.session.means
+
+        async def program(work: Work) -> list[tuple[OrgId, TurnRow]]:
+            before = work.now + means.lease + means.lease if alone else work.now
+            return await work.turns.expired(before, means.worker, SWEPT)
+
+        orphans = await self.session.acting_as(SYSTEM).read(program)
+        for org, row in orphans:
+            acting = self._as_owner(org, row.user_id)
+            Turns(acting).resume(Taken(row.turn_id, row.conversation_id, row.first))
+        return len(orphans)
+
+    async def keep_alive(self) -> None:
+        """Say that this process is there, for as long as it takes turns."""
+        means = self.session.means
+        if means.running:
+            session = self.session.acting_as(SYSTEM)
+            await session.write(lambda work: work.turns.extend(means.worker, work.now + means.lease))
+
+    async def heed(self) -> None:
+        """Stop what was asked to stop by way of another process."""
+        worker = self.session.means.worker
+        if not self.session.means.running:
+            return
+        for _, turn_id in await self.session.acting_as(SYSTEM).read(lambda work: work.turns.to_cancel(worker)):
+            self.stop(turn_id)
+
+    def resume(self, taken: Taken) -> Taken:
+        """Go on with a turn from the log, unless this process does already."""
+        return taken if taken.turn_id in self.session.means.running else self._spawn(taken, None)
+
+    def _spawn(self, taken: Taken, run: Run | None) -> Taken:
+        means = self.session.means
+        handle = means.runner.spawn(f"turn {taken.turn_id}", carry(self.session, taken, run))
+        means.running[taken.turn_id] = handle
+        return taken
+
+    async def _known(self, turn_id: TurnId) -> Taken:
+        """The turn of a message that was sent before, once it has ended."""
+        row, turn = await self.get(turn_id)
+        if turn.ended is None:
+            raise IdempotencyInProgress
+        return Taken(turn_id, row.conversation_id, row.first, turn.ended, replayed=True)
+
+    async def _row(self, work: Work, turn_id: TurnId) -> TurnRow:
+        row = await work.turns.find(turn_id)
+        if row is None:
+            raise NotFound("turn", turn_id)
+        await found(work, self.session.caller, row.conversation_id, archived=True)
+        return row
+
+    def _as_owner(self, org: OrgId, user: UserId) -> Session:
+        return self.session.acting_as(Caller(Owner(org_id=org, user_id=user), SYSTEM.permissions, "system"))
+
+
+def answer_of(conversation_id: ConversationId, ended: Ended) -> Answer:
+    return Answer(
+        turn_id=ended.turn_id,
+        conversation_id=conversation_id,
+        status=ended.status,
+        response=str((ended.ui or {}).get("response", "")),
+        message=ended.message,
+        ui=ended.ui,
+        usage=ended.usage,
+        code=ended.code,
+        sentence=ended.sentence,
+    )

@@ -1,0 +1,204 @@
+"""`preceptor agents`: agents of the organisation `default`, and what they are told."""
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from preceptor.surfaces.cli.connection import Declined, api
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.library import find, find_version
+
+app = typer.Typer(no_args_is_help=True, help="Agents: make them, give them instructions, see what they are told.")
+
+Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Its id.")]
+Which = Annotated[str, typer.Argument(metavar="INSTRUCTION", help="Its id, the id of a version, or its name.")]
+
+
+def _path(agent_id: str, *more: str) -> str:
+    return "/".join(("/api/agents", *(quote(part, safe="") for part in (agent_id, *more))))
+
+
+@app.command("list")
+def list_agents(as_json: AsJson = False) -> None:
+    """List the agents.
+
+    [bold]Example[/bold]
+      preceptor agents list --json
+    """
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        agents = list(preceptor.items("/api/agents"))
+    if as_json:
+        say_json(agents)
+        return
+    say_table(("id", "name", "role", "created"), [(a["agentId"], a["name"], a["role"], a["createdAt"]) for a in agents])
+
+
+@app.command()
+def show(agent: Agent, as_json: AsJson = False) -> None:
+    """Show an agent and its instructions, in the order in which they speak.
+
+    [bold]Example[/bold]
+      preceptor agents show assistant
+    """
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        found = preceptor.get(_path(agent))
+        given = list(preceptor.items(_path(agent, "instructions")))
+    if as_json:
+        say_json(found | {"assignments": given})
+        return
+    say((found["agentId"], "bold"), f"  {found['name']}, {found['role']}")
+    if found["permissions"]:
+        say(f"May: {', '.join(found['permissions'])}")
+    columns = ("instruction", "type", "version", "pin", "priority", "state", "id")
+    say_table(columns, [_row(one) for one in given])
+
+
+@app.command()
+def create(
+    agent_id: Annotated[str, typer.Argument(metavar="ID", help="Letters, digits, dots, dashes; chosen for good.")],
+    name: Annotated[str, typer.Argument(help="As people know it.")],
+    role: Annotated[
+        str | None, typer.Option(metavar="WORD", help="assistant, analyst, reviewer. Default: assistant.")
+    ] = None,
+    permission: Annotated[
+        list[str] | None, typer.Option(metavar="WORD", help="Such as delegate; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an agent.
+
+    [bold]Example[/bold]
+      preceptor agents create support "Support" --role assistant
+    """
+    from preceptor.settings import Settings
+
+    wanted: dict[str, Any] = {"agentId": agent_id, "name": name, "permissions": permission or []}
+    with api(Settings.load()) as preceptor:
+        made = preceptor.post("/api/agents", wanted | ({"role": role} if role else {}))
+    if as_json:
+        say_json(made)
+    else:
+        say(f"The agent {made['agentId']} ({made['name']}) is there.")
+
+
+@app.command()
+def assign(  # noqa: PLR0913, PLR0917 - the options of a command
+    agent: Agent,
+    which: Which,
+    pin: Annotated[str | None, typer.Option(metavar="PIN", help="latest, ^1.2 or label:NAME. Default: latest.")] = None,
+    version: Annotated[str | None, typer.Option(metavar="VERSION", help="Stay at this version for good.")] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="A lower one speaks first. Default: 100.")
+    ] = None,
+    guideline: Annotated[
+        list[str] | None, typer.Option("--guideline", metavar="TEXT", help="For this agent alone; may be repeated.")
+    ] = None,
+    disable: Annotated[
+        list[str] | None,
+        typer.Option("--disable", metavar="CONSTRAINT", help="By its text or its id; may be repeated."),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why a locked constraint is disabled; it needs leave.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give an instruction to an agent; if it has it already, change how it follows it.
+
+    [bold]Examples[/bold]
+      preceptor agents assign support refund-policy --pin label:production --priority 10
+      preceptor agents assign support refund-policy --version 1.2.0 --guideline "Answer in Vietnamese"
+    """
+    from preceptor.settings import Settings
+
+    if pin is not None and version is not None:
+        raise typer.BadParameter("a pin follows versions and --version stays at one: give one of them")
+    custom = {"additionalGuidelines": guideline, "disabledConstraints": disable, "reason": reason}
+    body = _said(pin="exact" if version else pin, priority=priority, customizations=_said(**custom))
+    with api(Settings.load()) as preceptor:
+        found = find(preceptor, which)
+        named = find_version(preceptor, found, version)["instructionId"] if version else found["familyId"]
+        try:
+            made = preceptor.post(_path(agent, "instructions"), body | {"instructionId": named})
+        except Declined as declined:
+            if declined.status != 409 or version is not None:
+                raise
+            made = preceptor.put(_path(agent, "instructions", found["familyId"]), body)
+    if as_json:
+        say_json(made)
+    else:
+        say(f"{agent} follows {made['name']} {made['resolvedVersion']} ({made['pin']}, priority {made['priority']}).")
+
+
+@app.command()
+def unassign(agent: Agent, which: Which) -> None:
+    """Take an instruction away from an agent.
+
+    [bold]Example[/bold]
+      preceptor agents unassign support refund-policy
+    """
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        found = find(preceptor, which)
+        preceptor.delete(_path(agent, "instructions", found["familyId"]))
+    say(f"{agent} no longer follows {found['name']}.")
+
+
+@app.command()
+def effective(
+    agent: Agent,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A moment that has passed, as 2030-01-31T12:00:00Z.")
+    ] = None,
+    sources: Annotated[bool, typer.Option("--sources", help="Say where every part comes from.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what an agent is told: one prompt, merged from all its instructions.
+
+    [bold]Examples[/bold]
+      preceptor agents effective assistant
+      preceptor agents effective assistant --sources
+      preceptor agents effective assistant --at 2030-01-31T12:00:00Z --json
+    """
+    from preceptor.settings import Settings
+
+    query = {"at": at} if at else {}
+    with api(Settings.load()) as preceptor:
+        told = preceptor.get(_path(agent, "instructions", "effective"), **query)
+    if as_json:
+        say_json(told)
+        return
+    say(told["prompt"] or "This agent is told nothing: it has no instructions in force.")
+    if sources:
+        columns = ("part", "instruction", "version", "field", "rule")
+        rows = [(s["path"], s["instructionId"], s["version"], _place(s), s["rule"]) for s in told["sources"]]
+        say_table(columns, rows)
+    _remark(told)
+
+
+def _said(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _remark(told: dict[str, Any]) -> None:
+    from preceptor.surfaces.cli.console import warn
+
+    for notice in (*told["conflicts"], *told["warnings"]):
+        warn(notice["sentence"])
+
+
+def _place(source: dict[str, Any]) -> str:
+    return source["field"] if source["index"] is None else f"{source['field']}[{source['index']}]"
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    state = "active" if one["isActive"] else "switched off"
+    update = one["updateAvailable"]
+    newer = f"{state}, {update['version']} is newer" if update else state
+    number = one["resolvedVersion"] or "none"
+    return (one["name"] or "", one["type"] or "", number, one["pin"], str(one["priority"]), newer, one["familyId"])

@@ -1,0 +1,47 @@
+"""A conversation as the terminal has it."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from preceptor.surfaces.cli.connection import Api, Declined
+from preceptor.surfaces.cli.telling import Teller
+
+DEFAULT = "assistant"
+
+
+@dataclass
+class Talk:
+    """It begins with the first thing that is said."""
+
+    api: Api
+    agent: str = DEFAULT
+    conversation: str | None = None
+    last: dict[str, Any] | None = None
+    """The turn before."""
+
+    @property
+    def path(self) -> str:
+        if self.conversation is None:
+            made = self.api.post("/api/conversations", {"agentId": self.agent})
+            self.conversation = made["conversationId"]
+        return f"/api/conversations/{quote(str(self.conversation), safe='')}"
+
+    def say(self, text: str, teller: Teller) -> dict[str, Any]:
+        """Say it and hear what comes of it. Ctrl-C cancels the turn."""
+        path = self.path
+        try:
+            self.api.follow(f"{path}/messages", {"content": text}, teller.hear)
+        except KeyboardInterrupt:
+            teller.hear("turn.cancelled", self._cancelled())
+        self.last = teller.turn
+        return teller.turn
+
+    def _cancelled(self) -> dict[str, Any]:
+        nothing = {"status": "cancelled", "sentence": "The turn was cancelled."}
+        try:
+            return nothing | self.api.post(f"{self.path}/cancel")
+        except Declined as declined:
+            if declined.status != 409:
+                raise
+            return nothing  # it had not begun

@@ -1,0 +1,49 @@
+"""Answering a message: what was said, and the turn that comes of it, now, later or as it happens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response, StreamingResponse
+
+from preceptor.app import Preceptor
+from preceptor.domain.messages.message import AnyPart, Attachment, Text
+from preceptor.engine.turns import Taken
+from preceptor.surfaces.rest.shapes import AttachedPart, TextPart, TurnAnswer
+from preceptor.surfaces.rest.telling import (
+    EVENT_STREAM,
+    HEADERS,
+    JSON,
+    STREAM,
+    accepted,
+    answered,
+    for_users,
+    of_turn,
+    sent,
+)
+
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {JSON: {}, **STREAM[200]["content"]},
+        "description": "The turn, once it has settled; with `Accept: text/event-stream`, its events as they happen.",
+    },
+    202: {"model": TurnAnswer, "description": "Accepted, and running in the background."},
+}
+
+
+async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, background: bool) -> Response:
+    if background:
+        return accepted(taken.conversation_id, taken.turn_id)
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
+        return StreamingResponse(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS)
+    return answered(taken, await preceptor.turns.settled(taken))
+
+
+def parts_of(content: str | Sequence[TextPart | AttachedPart]) -> tuple[AnyPart, ...]:
+    """What was sent, as parts. Of an attachment only the id is believed."""
+    if isinstance(content, str):
+        return (Text(content),)
+    return tuple(
+        Text(part.text) if isinstance(part, TextPart) else Attachment(part.attachment_id, "", "") for part in content
+    )

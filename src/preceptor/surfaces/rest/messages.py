@@ -1,0 +1,55 @@
+"""/api/conversations/…/messages and /api/messages"""
+
+from typing import Annotated
+
+import msgspec
+from fastapi import Query, Request
+from fastapi.responses import Response
+
+from preceptor.domain.ids import ConversationId, MessageId
+from preceptor.domain.ownership import Permission
+from preceptor.domain.paging import Page
+from preceptor.domain.turns.audience import Audience
+from preceptor.engine.messages import Which
+from preceptor.surfaces.rest.answering import ANSWERS, answer, parts_of
+from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
+from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, TurnAnswer
+from preceptor.surfaces.rest.telling import JSON
+
+router = Api("/api", "messages")
+
+
+@router.post("/conversations/{conversation_id}/messages", response_model=TurnAnswer, responses=ANSWERS)
+@needs(Permission.CONVERSATION_WRITE)
+async def send(conversation_id: Name, said: SentMessage, preceptor: ThePreceptor, request: Request) -> Response:
+    """Say something: one user message, one turn."""
+    taken = await preceptor.turns.begin(ConversationId(conversation_id), parts_of(said.content), said.parameters)
+    return await answer(request, preceptor, taken, background=said.background)
+
+
+@router.get("/conversations/{conversation_id}/messages", response_model=Page[ShownMessage])
+@needs(Permission.CONVERSATION_READ)
+async def page(
+    conversation_id: Name,
+    preceptor: ThePreceptor,
+    view: Annotated[
+        Which, Query(description="What models are shown now, or everything that was ever said.")
+    ] = Which.CURRENT,
+    audience: Annotated[
+        Audience,
+        Query(description="As users see it, as models do (needs `context:read`), or as it is (needs `record:read`)."),
+    ] = Audience.USER,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Response:
+    """List the messages of a conversation, oldest first."""
+    found = await preceptor.messages.page(ConversationId(conversation_id), view, audience, cursor, limit)
+    return Response(msgspec.json.encode(found), media_type=JSON)
+
+
+@router.get("/messages/{message_id}/context", response_model=ShownContext)
+@needs(Permission.CONTEXT_READ)
+async def context(message_id: Name, preceptor: ThePreceptor) -> Response:
+    """What the model was shown when it wrote this message: the exact request, and the source of every part."""
+    return Response(msgspec.json.encode(await preceptor.contexts.of_message(MessageId(message_id))), media_type=JSON)

@@ -1,0 +1,116 @@
+"""Telling: rows of the log as server-sent events, and turns as JSON."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+import orjson
+from fastapi.responses import Response
+
+from preceptor.app import Preceptor
+from preceptor.domain.ids import ConversationId, TurnId
+from preceptor.domain.log import Event
+from preceptor.domain.times import from_micros
+from preceptor.domain.turns.audience import user_fact
+from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
+from preceptor.engine.failing import failure_of
+from preceptor.engine.turns import Taken
+
+EVENT_STREAM = "text/event-stream"
+HEADERS = {"X-Accel-Buffering": "no"}
+JSON = "application/json"
+_TOLD = {
+    "type": "object",
+    "required": ["seq", "turnId", "at"],
+    "properties": {
+        "seq": {"type": "integer"},
+        "turnId": {"type": ["string", "null"]},
+        "at": {"type": "string", "format": "date-time"},
+    },
+}
+_EVENT = {
+    "type": "object",
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string", "description": "The row's `seq`."},
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": JSON, "contentSchema": _TOLD},
+    },
+}
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {EVENT_STREAM: {"itemSchema": _EVENT}}, "description": "Events, as they happen."}
+}
+SAY_THEIR_TURN = TERMINAL | {"message.completed"}
+"""Events whose own words name the turn."""
+Teller = Callable[[Event], bytes]
+
+
+async def sent(batches: AsyncIterator[list[Event]], tell: Teller) -> AsyncIterator[bytes]:
+    yield b"retry: 500\n\n"
+    async for batch in batches:
+        yield b"".join(map(tell, batch)) or b": still here\n\n"
+
+
+def everything(event: Event) -> bytes:
+    """A row as it is, for those who may read the record."""
+    return _frame(event, b'{"erased":true}' if event.payload is None else event.payload.encode())
+
+
+def for_users(event: Event) -> bytes:
+    """A row as users are told of it; nothing for what is not theirs to see."""
+    if event.payload is None:
+        return b""
+    told = user_fact(event.kind, fact_of(event.kind, event.payload))
+    if told is None:
+        return b""
+    if isinstance(told, Ended):
+        told = answer_of(ConversationId(event.stream), told)
+    return _frame(event, msgspec.json.encode(told))
+
+
+def _frame(event: Event, body: bytes) -> bytes:
+    label: dict[str, Any] = {"seq": event.seq, "at": from_micros(event.at)}
+    if event.kind not in SAY_THEIR_TURN:
+        label["turnId"] = event.turn
+    written = orjson.dumps(label)
+    data = written if body == b"{}" else written[:-1] + b"," + body[1:]
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.kind.encode(), data)
+
+
+async def of_turn(preceptor: Preceptor, taken: Taken) -> AsyncGenerator[list[Event]]:
+    """The events of one turn, until its last."""
+    async for batch in preceptor.conversations.follow(taken.conversation_id, taken.first):
+        mine = [event for event in batch if event.turn == taken.turn_id]
+        yield mine
+        if any(event.kind in TERMINAL for event in mine):
+            return
+
+
+def answer_of(conversation_id: ConversationId, ended: Ended) -> dict[str, Any]:
+    """A turn as whoever sent its message is answered."""
+    told = {
+        "turnId": ended.turn_id,
+        "conversationId": conversation_id,
+        "status": ended.status,
+        "message": user_fact("message.completed", ended.message) if ended.message else None,
+        "ui": ended.ui,
+        "usage": ended.usage,
+        "outcome": ended.outcome,
+        "code": ended.code,
+        "sentence": ended.sentence,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def answered(taken: Taken, ended: Ended) -> Response:
+    """The JSON answer to a message. A turn that failed is told as the failure it is."""
+    if ended.status is TurnStatus.FAILED:
+        raise failure_of(ended)
+    body = msgspec.json.encode(answer_of(taken.conversation_id, ended))
+    headers = {"idempotent-replayed": "true"} if taken.replayed else None
+    return Response(body, 200, headers, media_type=JSON)
+
+
+def accepted(conversation_id: ConversationId, turn_id: TurnId) -> Response:
+    body = {"turnId": turn_id, "conversationId": conversation_id, "status": TurnStatus.RUNNING}
+    return Response(msgspec.json.encode(body), 202, {"Location": f"/api/turns/{turn_id}"}, media_type=JSON)

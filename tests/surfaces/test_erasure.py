@@ -1,0 +1,152 @@
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage.opening import locate
+from preceptor.adapters.storage.verifying import verify
+from preceptor.testing import Called, Say, SteadyWorld
+from tests.conftest import client_of
+from tests.surfaces.helpers import answers, new_key, problem, query, rows
+from tests.surfaces.talking import Talk, talking
+
+CANARY = "canary-7b1e"
+
+
+@pytest.fixture
+async def talk(settings: Settings) -> AsyncGenerator[Talk]:
+    """A conversation with a secret in every corner of it."""
+    async with talking(settings) as opened:
+        change = {"title": CANARY, "metadata": {"note": CANARY}}
+        assert (await opened.client.patch(opened.path, json=change)).status_code == 200
+        prompt = {"agent_prompt": f"You know {CANARY}.", "reason": CANARY}
+        hand_over = Say(tool_calls=(Called("delegate_internal_reasoning", prompt),))
+        await opened.say(f"Say {CANARY}", hand_over, f"{CANARY} it is.", f"I said {CANARY}.")
+        sent = await opened.client.post("/api/attachments", files={"file": (f"{CANARY}.txt", CANARY.encode())})
+        part = {"type": "attachment", "attachmentId": sent.json()["attachmentId"]}
+        assert (await opened.post("messages", {"content": [part]})).status_code == 200
+        await opened.compact(intermediate=True, strategy="summarize")
+        yield opened
+
+
+def found(preceptor: Preceptor) -> list[str]:
+    """The tables in which the secret can be read."""
+    told = answers(preceptor, "SELECT * FROM {table}")
+    return sorted(table for table, known in told.items() if CANARY in str(known))
+
+
+async def test_nothing_that_was_said_is_left_in_any_table_and_the_log_still_verifies(talk: Talk):
+    assert found(talk.preceptor) == ["attachments", "blobs", "conversations", "events"]
+    before = query(talk.preceptor, f"SELECT seq, kind, hash FROM events WHERE stream = '{talk.id}' ORDER BY seq")
+    told = (await talk.post("erase")).json()
+    assert (told["conversationId"], told["events"], told["attachments"]) == (talk.id, len(before), 1)
+    assert found(talk.preceptor) == []
+    after = query(talk.preceptor, f"SELECT seq, kind, hash FROM events WHERE stream = '{talk.id}' ORDER BY seq")
+    assert [(seq, kind, bytes(digest)) for seq, kind, digest in after[:-1]] == [
+        (seq, kind, bytes(digest)) for seq, kind, digest in before
+    ]
+    assert after[-1][1] == "conversation.erased"
+    assert verify(locate(talk.preceptor.settings.database), None).ok
+
+
+async def test_what_is_left_is_that_there_was_a_conversation_and_nothing_more_can_be_done_with_it(talk: Talk):
+    turn = (await talk.messages())[0]["turnId"]
+    message = (await talk.messages())[-1]["id"]
+    await talk.post("erase")
+    problem(await talk.client.get(talk.path), 404, "not_found")
+    left = (await talk.client.get(talk.path, params={"archived": True})).json()
+    assert (left["status"], left["title"], left["metadata"], left["agentId"]) == ("erased", None, {}, "assistant")
+    assert await talk.messages() == await talk.messages("all") == []
+    for path in (f"/api/turns/{turn}", f"/api/messages/{message}/context"):
+        problem(await talk.client.get(path), 404, "not_found")
+    for what, body in (
+        ("messages", {"content": "Still there?"}),
+        ("compact", {"intermediate": True, "strategy": "drop"}),
+        ("regenerate", {}),
+        (f"views/{talk.id}/restore", None),
+    ):
+        problem(await talk.post(what, body), 404, "not_found")
+    listed = (await talk.client.get("/api/conversations")).json()["items"]
+    assert talk.id not in {one["conversationId"] for one in listed}
+
+
+async def test_erasing_twice_erases_once(talk: Talk):
+    first = (await talk.post("erase")).json()
+    before = rows(talk.preceptor)
+    again = (await talk.post("erase")).json()
+    assert (again["events"], again["erasedAt"]) == (0, first["erasedAt"])
+    assert rows(talk.preceptor) == before
+
+
+async def test_other_conversations_and_what_they_share_with_it_stay(talk: Talk):
+    other = (await talk.client.post("/api/conversations", json={"agentId": "assistant"})).json()["conversationId"]
+    path = f"/api/conversations/{other}/messages"
+    said = (await talk.client.post(path, json={"content": "Hello."})).json()
+    await talk.post("erase")
+    assert len((await talk.client.get(path)).json()["items"]) == 2
+    context = await talk.client.get(f"/api/messages/{said['message']['id']}/context")
+    assert context.json()["intact"] is True
+
+
+async def test_an_archived_conversation_can_be_erased_and_who_did_is_in_the_audit_trail(talk: Talk):
+    await talk.client.delete(talk.path)
+    assert (await talk.post("erase")).status_code == 200
+    [(payload,)] = query(
+        talk.preceptor, "SELECT payload FROM events WHERE stream = '@org' AND kind = 'conversation.erased'"
+    )
+    assert (talk.id in payload, '"by":"admin"' in payload) == (True, True)
+
+
+async def test_only_who_may_erase_does(talk: Talk):
+    operator = await new_key(talk.client, role="operator")
+    problem(await talk.client.post(f"{talk.path}/erase", headers=operator), 403, "forbidden")
+    assert "attachments" in found(talk.preceptor)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_what_is_erased_is_overwritten_in_the_file(settings: Settings):
+    async with talking(settings) as talk:
+        await talk.say(CANARY * 2000, CANARY * 2000)
+        await talk.post("erase")
+        query(talk.preceptor, "PRAGMA wal_checkpoint(TRUNCATE)")
+        assert CANARY.encode() not in bytes_in(settings)
+
+
+def bytes_in(settings: Settings) -> bytes:
+    return Path(settings.database.removeprefix("sqlite:///")).read_bytes()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_conversations_are_erased_so_many_days_after_their_last_word(settings: Settings):
+    world = SteadyWorld()
+    kept = settings.model_copy(update={"retention_days": 30})
+    async with open_preceptor(kept, world=world) as preceptor, client_of(preceptor) as client:
+        ids = [
+            (await client.post("/api/conversations", json={"agentId": "assistant", "title": CANARY})).json()
+            for _ in range(2)
+        ]
+        [quiet, busy] = [one["conversationId"] for one in ids]
+        world.move(days=20)
+        await client.patch(f"/api/conversations/{busy}", json={"title": "Still talking"})
+        world.move(days=11)
+        assert await preceptor.installation.sweep() == 1
+        assert await preceptor.installation.sweep() == 0
+        statuses = [
+            (await client.get(f"/api/conversations/{one}", params={"archived": True})).json()["status"]
+            for one in (quiet, busy)
+        ]
+        assert statuses == ["erased", "active"]
+        world.move(days=20)
+        assert await preceptor.installation.sweep() == 1
+        assert verify(locate(kept.database), None).ok
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_without_a_setting_nothing_is_ever_erased(settings: Settings):
+    world = SteadyWorld()
+    async with open_preceptor(settings, world=world) as preceptor, client_of(preceptor) as client:
+        made = (await client.post("/api/conversations", json={"agentId": "assistant"})).json()
+        world.move(days=36_500)
+        assert await preceptor.installation.sweep() == 0
+        assert (await client.get(f"/api/conversations/{made['conversationId']}")).json()["status"] == "active"
