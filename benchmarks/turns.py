@@ -32,7 +32,7 @@ from preceptor.wire.openai_chat import render
 
 WINDOW = 8000
 TOOL_CALLS = 10
-WORDS = "order refund account invoice delivery question answer policy customer agent number date please thank".split()
+WORDS = ("order", "refund", "account", "invoice", "delivery", "question", "answer", "policy", "customer", "agent")
 
 
 def text(seed: int, length: int) -> str:
@@ -131,7 +131,7 @@ def _steps(kind: str) -> int:
 
 def _calls(kind: str, step: int) -> list[dict[str, str]]:
     if kind == "tools" and step < TOOL_CALLS:
-        return [{"id": f"c{step}", "name": "lookup", "arguments": '{"number": %d}' % step}]
+        return [{"id": f"c{step}", "name": "lookup", "arguments": f'{{"number": {step}}}'}]
     if kind == "delegation" and step == 0:
         return [{"id": "d", "name": "delegate_internal_reasoning", "arguments": '{"agent_prompt": "You check."}'}]
     if kind == "delegation" and step == 1:
@@ -212,7 +212,8 @@ async def seeded(preceptor: Preceptor, history: int) -> ConversationId:
     world, conversation_id = preceptor.session.world, conversation.conversation_id
 
     async def program(work: Work) -> None:
-        messages = [_message(conversation_id, MessageId(world.new_id()), place, work) for place in range(1, history + 1)]
+        places = range(1, history + 1)
+        messages = [_message(conversation_id, MessageId(world.new_id()), place, work) for place in places]
         events = await work.log.append(
             StreamId(conversation_id), [NewEvent("message.completed", encode(message).decode()) for message in messages]
         )

@@ -977,7 +977,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # The instruction
         # Agents and assignments
         # Endpoints
-        "R106",
         # Effective instructions
         # Storage and delivery
         "R127 R128 R129",
@@ -997,11 +996,11 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "connections": (
         # Control tools over MCP
-        "R30 R31",
+        "R31",
         # Capabilities of a model
         "R197",
         # Faults and attacks
-        "S7 S20 S21",
+        "S20 S21",
     ),
     "history": (
         # Parameters and runtime
@@ -1011,17 +1010,10 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "F23 B2 S31",
     ),
     "reasoning": (
-        # The pipeline and its readers
-        "R130 R132 R133 R134 R135 R136 R137 R138 R139",
-        "R140 R143",
-        # The guardian
-        "R169 R170 R171 R172 R173 R174",
         # In practice
-        "R180 R182 R184 R186 R186a",
-        # Planning and delegation
-        "R189",
-        # Faults, input and attacks
-        "F11 F12 B5 S8 S11 S12",
+        "R184 R186",
+        # Input
+        "B5",
     ),
     "experiments": (
         # Experiments

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -18,6 +18,7 @@ from preceptor.adapters.world import RealWorld
 from preceptor.domain.delegation import Limits
 from preceptor.domain.models import Vocabulary
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
+from preceptor.domain.turns.turn import Turn
 from preceptor.engine.access import Access
 from preceptor.engine.agents import Agents
 from preceptor.engine.assignments import Assignments
@@ -166,6 +167,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     *,
     world: World | None = None,
     committed: Callable[[int, float], None] | None = None,
+    settled: Callable[[Turn], None] | None = None,
     adopt_key: bool = False,
     models: Models | None = None,
     guardian: Guardian | None = None,
@@ -174,7 +176,8 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 
-    `committed` hears of every commit: how many transactions it held and how many seconds it took. With `adopt_key`
+    `committed` hears of every commit: how many transactions it held and how many seconds it took; `settled` of every
+    turn that has ended here. With `adopt_key`
     the admin key of the settings takes the place of the one the installation has; without, only where it has none.
     `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another
     process left behind are left alone: for a command that is soon over. Another process takes a turn up when this one
@@ -185,8 +188,9 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     secrets = settings.secrets()
     async with (
         open_store(locate(settings.database), world, committed) as opened,
-        _means(settings, world, models, guardian, lease) as means,
+        _means(settings, world, models, guardian, lease) as made,
     ):
+        means = replace(made, settled=settled)
         session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)

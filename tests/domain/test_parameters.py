@@ -77,7 +77,7 @@ def test_history_is_managed_only_when_a_strategy_or_a_limit_is_set():
 
 def test_the_cap_has_a_second_name_that_nobody_confuses_with_the_answer():
     assert RequestParameters.model_validate({"maxPromptTokens": 5}) == RequestParameters(max_tokens=5)
-    with pytest.raises(ValidationError, match="send one of them"):
+    with pytest.raises(ValidationError, match="maxPromptTokens"):
         RequestParameters.model_validate({"maxPromptTokens": 5, "maxTokens": 5})
 
 

@@ -99,7 +99,8 @@ async def test_a_turn_is_stopped_by_way_of_another_process(postgres: Cluster, po
         start = await one.conversations.start(agent_id="assistant")
         taken = await one.turns.begin(start.conversation_id, [Text("Hello.")])
         await model.asked.wait()
-        ended = await other.turns.cancel(start.conversation_id)
+        ended = (await other.turns.cancel(start.conversation_id)).ended
+        assert ended is not None
         assert ended.status is TurnStatus.CANCELLED
         assert ended == await one.turns.settled(taken)
     postgres.drop(url)

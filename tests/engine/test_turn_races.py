@@ -160,7 +160,8 @@ async def stopped_at(preceptor: Preceptor, history: History, nth: int) -> Counte
     faults.hook = None
     if now.is_set():
         async with asyncio.timeout(20):
-            ended = await preceptor.turns.cancel(place)
+            ended = (await preceptor.turns.cancel(place)).ended
+        assert ended is not None
         history.write(did="stopped", turn=taken.turn_id, at=microseconds())
         assert ended.status in {TurnStatus.CANCELLED, TurnStatus.COMPLETED}
         assert ended == await ending

@@ -1,7 +1,7 @@
 """Turns that are judged and planned, through HTTP, with everything that became of them."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,7 @@ async def reasoning(
     guardian: Guardian | None = None,
     *,
     models: dict[str, ScriptedModel] | None = None,
+    settled: Callable[[Turn], None] | None = None,
     **more: Any,
 ) -> AsyncGenerator[Talk]:
     """With a guardian that finds everything safe, unless a test brings another; with plans, unless it wants none."""
@@ -144,6 +145,9 @@ async def reasoning(
         registry.add(name, one)
     if guardian is None and settings.guard_enabled and settings.guard_provider_type == "rules":
         guardian = FixedGuardian()
-    async with open_preceptor(settings, models=registry, guardian=guardian) as opened, client_of(opened) as client:
+    async with (
+        open_preceptor(settings, models=registry, guardian=guardian, settled=settled) as opened,
+        client_of(opened) as client,
+    ):
         await client.patch("/api/agents/assistant", json={"tools": ["calculator"]})
         yield Talk(client, opened, model, guardian, await started(client))

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -125,7 +125,8 @@ FAULTS: dict[str, Any] = {**WRONG, "it hangs up": None}
 
 
 def _always(given: Any, provider: str, _: Json) -> Any:
-    return (given[provider] if isinstance(given, dict) else given) or b""
+    answers = cast("Json", given) if isinstance(given, dict) else {provider: given}
+    return answers[provider] or b""
 
 
 @covers("F12", "R167")
@@ -209,6 +210,8 @@ async def test_no_operation_reaches_a_model_past_the_guardian(tmp_path: Path, da
                         background = (operation.told(ids) or {}) | {"background": True}
                         await talk.client.post(operation.at(ids), json=background)
                         await talk.client.post(f"/api/conversations/{ids['conversation_id']}/cancel")
+        dry: Json = {"input": "Example", "mode": "run", "agentId": "example"}
+        await talk.client.post(f"/api/instructions/{ids['instruction_id']}/test", json=dry)
         assert len(talk.model.prompts) == before
         assert len(guardian.asked) >= asked + 2 * len(ways)
         guardian.judged = SAFE

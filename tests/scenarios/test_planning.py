@@ -306,7 +306,7 @@ async def test_another_model_can_plan_and_is_asked_in_its_own_way_at_its_own_pri
     )
     models = {"openai:cheap": cheap}
     async with reasoning(tmp_path, database_url, dear, models=models, plan_model="openai:cheap") as talk:
-        await talk.client.patch("/api/agents/assistant", json={"parameters": {"maxCompletionTokens": 5, "stop": ["."]}})
+        await talk.client.patch("/api/agents/assistant", json={"parameters": {"maxCompletionTokens": 5}})
         answer = await talk.say()
         turn = await talk.turn(answer["turnId"])
         by_model = {call.model: turn.endings[call_id].usage.cost for call_id, call in turn.calls.items()}

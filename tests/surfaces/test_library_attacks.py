@@ -196,8 +196,8 @@ async def test_what_the_owner_does_leaves_those_who_use_it_where_they_are(
     assert (after["prompt"], after["hash"]) == (before["prompt"], before["hash"])
     assert (await client.get(f"{PATH}/{public['instructionId']}", headers=rival)).json() == snapshot
     [given] = (await client.get("/api/agents/user/instructions", headers=rival)).json()["items"]
-    newer = given["updateAvailable"] or {}
-    assert newer.get("version") == ("2.0.0" if what == "rewritten" else None)
+    newer = given["updateAvailable"]
+    assert (newer and newer["version"]) == ("2.0.0" if what == "rewritten" else None)
 
 
 @covers("S5")

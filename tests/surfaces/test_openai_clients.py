@@ -1,7 +1,7 @@
 """The clients that people have already, unchanged, against a real server: they take us for the provider they know."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ CALL = {"toolCalls": [{"name": "weather", "arguments": {"city": "Rome"}}]}
 
 
 @contextmanager
-def saying(folder: Path, *lines: Any) -> Iterator[Served]:
+def saying(folder: Path, *lines: Any) -> Generator[Served]:
     """A server whose model says these lines, one after the other."""
     script = folder / "script.json"
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def test_a_client_that_hangs_up_loses_nothing(tmp_path: Path):
 def test_langchain_talks_streams_and_calls_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with saying(tmp_path, "Blue.", {"text": "Dark blue.", "chunk": 3}, CALL, "Sunny.") as served:
-        model = ChatOpenAI(model="assistant", base_url=f"{served.url}/v1", api_key=SecretStr(served.admin_key))
+        model: Any = ChatOpenAI(model="assistant", base_url=f"{served.url}/v1", api_key=SecretStr(served.admin_key))
         said: list[Any] = [SystemMessage("Be brief."), HumanMessage("A colour?")]
         first = model.invoke(said)
         assert (first.content, first.response_metadata["finish_reason"]) == ("Blue.", "stop")
@@ -183,7 +183,7 @@ async def test_pydantic_ai_runs_its_own_tools_and_gets_its_own_types(tmp_path: P
             agent = Agent(model, instructions="Be brief.")
 
             @agent.tool_plain
-            def weather(city: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            def weather(city: str) -> str:
                 asked.append(city)
                 return "sun"
 

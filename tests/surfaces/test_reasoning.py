@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from preceptor.adapters.observability.metrics import Metrics
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.reasoning.routing import routing
 from preceptor.domain.reasoning.verdict import GuardFailure, GuardFault, Level, Verdict
@@ -207,3 +208,19 @@ async def test_metrics_are_apart_for_what_an_agent_was_told(tmp_path: Path, data
         assert len({group["promptHash"] for group in told["groups"]}) == 2
         spoke = await talk.client.get(f"/api/reasoning/metrics?instructionId={made['instructionId']}")
         assert spoke.json()["summary"]["turns"] == 2
+
+
+async def test_what_became_of_turns_is_counted(tmp_path: Path, database_url: str, guardian: FixedGuardian):
+    metrics = Metrics()
+    async with reasoning(tmp_path, database_url, script, guardian, settled=metrics.turn) as talk:
+        await talked(talk, "order", "vague", "doubt", "BOOM", "garbage", "mute")
+    told = metrics.render()[0].decode()
+    for line in (
+        'preceptor_turns_total{action="normal",guard="judged",status="completed"} 2.0',
+        'preceptor_turns_total{action="clarify",guard="judged",status="clarify"} 2.0',
+        'preceptor_turns_total{action="none",guard="judged",status="blocked"} 1.0',
+        'preceptor_turns_total{action="none",guard="unavailable",status="failed"} 1.0',
+        "preceptor_degraded_plans_total 1.0",
+        "preceptor_plan_disagreements_total 1.0",
+    ):
+        assert line in told

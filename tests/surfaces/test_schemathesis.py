@@ -17,11 +17,12 @@ from preceptor.domain.instructions.effective import Customizations
 from preceptor.domain.instructions.instruction import Variables
 from preceptor.domain.instructions.shipped import SHIPPED
 from preceptor.domain.instructions.version import WrittenPin
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.value import Json, Text
 from tests.requirements import covers
 from tests.serving import serving
 
-EXAMPLES = 1000 if os.environ.get("PRECEPTOR_NIGHTLY") else 30
+EXAMPLES = 1000 if os.environ.get("PRECEPTOR_NIGHTLY") else 10
 SEED = 20_260
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
 IMPORT = "POST /api/instructions/import"
@@ -33,6 +34,7 @@ VARIABLES = TypeAdapter[Any](Variables)
 JSON_OBJECT = TypeAdapter[Any](dict[Text, Json])
 CUSTOMIZATIONS = TypeAdapter[Any](Customizations)
 PIN = TypeAdapter[Any](WrittenPin)
+PARAMETERS = TypeAdapter[Any](RequestParameters)
 RULES = TypeAdapter[Any](ValidationRules | None)
 
 the: Any = schemathesis
@@ -59,14 +61,8 @@ def configuration(url: str, key: str) -> Any:
 
 @the.hook("before_call")
 def say_what_a_schema_cannot(_: object, case: Any, __: object) -> None:
-    """Some valid values are right only at the right moment: a new request has a new key, a fresh tag, a later end."""
-    if re.fullmatch(r"[\x21-\x7e]{1,200}", case.headers.get("idempotency-key", "")):
-        case.headers["idempotency-key"] += f"-{next(numbers)}"
-    if '"' in case.headers.get("if-match", ""):
-        case.headers["if-match"] = "*"
-    body: Any = case.body if hasattr(case.body, "get") else {}
-    if is_past(body.get("expiresAt")):
-        case.body = body | {"expiresAt": "2999-12-31T23:59:59Z"}
+    """Some valid values are right only at the right moment, or together with others."""
+    body = timely(case)
     if case.operation.label == IMPORT:
         case.body = importable(body) if case.meta and case.meta.generation.mode.is_positive else case.body
     elif "{agent_id}/instructions" in case.operation.label and isinstance(body, dict):
@@ -82,6 +78,20 @@ def say_what_a_schema_cannot(_: object, case: Any, __: object) -> None:
     if case.operation.label == FOLLOW:  # which never ends: its first event is there at once, the next one may never be
         case.query = {name: 0 if is_position(value) else value for name, value in case.query.items()}
         case.headers.update({name: "0" for name in ("last-event-id",) if is_position(case.headers.get(name))})
+
+
+def timely(case: Any) -> Any:
+    """A new request has a new key, a fresh tag, a later end; and it asks of history what the prompt leaves room for."""
+    if re.fullmatch(r"[\x21-\x7e]{1,200}", case.headers.get("idempotency-key", "")):
+        case.headers["idempotency-key"] += f"-{next(numbers)}"
+    if '"' in case.headers.get("if-match", ""):
+        case.headers["if-match"] = "*"
+    body: Any = case.body if hasattr(case.body, "get") else {}
+    if is_past(body.get("expiresAt")):
+        case.body = body = body | {"expiresAt": "2999-12-31T23:59:59Z"}
+    if fits(PARAMETERS, body.get("parameters")):
+        case.body = body = body | {"parameters": {}}
+    return body
 
 
 def sayable(body: dict[str, Any]) -> dict[str, Any]:
@@ -158,7 +168,10 @@ def test_no_generated_request_breaks_a_promise_of_the_document(database_url: str
     phases: dict[str, Status] = {}
     tried: set[str] = set()
     found: list[str] = []
-    with serving(tmp_path, PRECEPTOR_DATABASE_URL=database_url, **GENEROUS) as served:
+    script = tmp_path / "script.json"
+    script.write_text('[{"text": "Understood.", "repeat": true}]')
+    model = {"PRECEPTOR_MODEL": f"scripted:{script}"}
+    with serving(tmp_path, PRECEPTOR_DATABASE_URL=database_url, **GENEROUS, **model) as served:
         config = configuration(served.url, served.admin_key)
         schema = the.openapi.from_url(f"{served.url}/openapi.json", config=config)
         for event in from_schema(schema).execute():

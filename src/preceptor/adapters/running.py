@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from traceback import format_exception
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import structlog
 
@@ -103,7 +103,9 @@ class InProcess:
 def _first(several: "BaseExceptionGroup[BaseException]") -> BaseException:
     """The failure that ended the others: it is what whoever waits knows how to deal with."""
     failure = several.exceptions[0]
-    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
+    while isinstance(failure, BaseExceptionGroup):
+        failure = cast("BaseExceptionGroup[BaseException]", failure).exceptions[0]
+    return failure
 
 
 async def _awaited(work: Awaitable[Result]) -> Result:

@@ -1,6 +1,6 @@
 """A run: a turn with everything it is taken with."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -53,6 +53,8 @@ class Means:
     plan_model: str | None = None
     product_name: str = "Preceptor"
     language: str = "en"
+    settled: Callable[[Turn], None] | None = None
+    """Hears of every turn that has ended here."""
     lease: timedelta = LEASE
     """How long a worker that says nothing keeps its turns. It says something in every beat."""
     voices: dict[tuple[OrgId, AgentId], "Spoken"] = field(default_factory=dict[tuple[OrgId, AgentId], "Spoken"])

@@ -132,7 +132,7 @@ class Turns:
             "takeovers": row.takeovers,
         }
 
-    async def cancel(self, conversation_id: ConversationId) -> Ended:
+    async def cancel(self, conversation_id: ConversationId) -> Taken:
         """Ask the running turn of a conversation to stop, and wait until it has; how the last one ended, if none is."""
         by = self.session.caller.owner.user_id
 
@@ -150,12 +150,12 @@ class Turns:
         try:
             row = await self.session.write(program, encode=lambda row: row.turn_id.encode())
         except Replayed as known:
-            taken = await self._known(TurnId(known.answer.decode()))
-            return await self.settled(taken)
+            return await self._known(TurnId(known.answer.decode()))
         taken = Taken(row.turn_id, conversation_id, row.first)
         if not self.stop(row.turn_id) and await elsewhere(self.session, taken, HEEDED) is None:
             taken = self.resume(taken)  # whoever takes it does not listen; from now on it cannot write either
-        return await self.settled(taken)
+        taken.ended = await self.settled(taken)
+        return taken
 
     def stop(self, turn_id: TurnId) -> bool:
         """Stop it here and now, if it is this process that takes it. The log knows that it was asked to."""

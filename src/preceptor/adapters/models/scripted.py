@@ -38,6 +38,8 @@ class Say(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     chunk: int = 0
     finish: Finish | None = None
     usage: Usage | None = None
+    repeat: bool = False
+    """Of the last reply: it is given again to every call that follows."""
     break_off: bool = False
     """The connection breaks after the text: the provider never says that this was all."""
 
@@ -106,6 +108,9 @@ class ScriptedModel:
         if callable(self.script):
             return self.script(prompt)
         if self._spoken > len(self._lines):
+            last = self._lines[-1] if self._lines else None
+            if isinstance(last, Say) and last.repeat:
+                return last
             raise ModelFailure(
                 Fault.REJECTED, f"The script has {len(self._lines)} replies, and this is call {self._spoken}. Add one."
             )

@@ -3,6 +3,9 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from preceptor.domain.turns.decisions import guard_status
+from preceptor.domain.turns.turn import Turn
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
@@ -55,6 +58,18 @@ class Metrics:
         self._fenced_writes = Counter(
             "preceptor_fenced_writes_total", "Writes refused: the writer had lost its lease.", registry=here
         )
+        self._turns = Counter(
+            "preceptor_turns_total",
+            "Turns that ended: how, whether they were judged, and where their plan led.",
+            ("status", "guard", "action"),
+            registry=here,
+        )
+        self._degraded_plans = Counter(
+            "preceptor_degraded_plans_total", "Turns whose model made no plan.", registry=here
+        )
+        self._disagreements = Counter(
+            "preceptor_plan_disagreements_total", "Plans whose model would have gone another way.", registry=here
+        )
         self._streams_open = Gauge("preceptor_streams_open", "Event streams being read right now.", registry=here)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -88,6 +103,15 @@ class Metrics:
 
     def fenced_write(self) -> None:
         self._fenced_writes.inc()
+
+    def turn(self, turn: Turn) -> None:
+        """A turn that has ended."""
+        planned, status = turn.planned, "" if turn.ended is None else turn.ended.status.value
+        action = "none" if planned is None else planned.action.value
+        self._turns.labels(status, guard_status(turn).value, action).inc()
+        if planned is not None:
+            self._degraded_plans.inc(planned.plan.degraded)
+            self._disagreements.inc(bool(planned.record.get("disagrees")))
 
     def stream_opened(self) -> None:
         self._streams_open.inc()

@@ -1,9 +1,10 @@
 """Request parameters: what a caller may ask of one request. Set on an agent, a conversation or a message."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import (
+    AliasChoices,
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
@@ -24,7 +25,6 @@ from preceptor.domain.history.strategy import CompressionStrategy
 from preceptor.domain.prompts.prompt import Sampling
 from preceptor.domain.value import Json, Text, Value, told
 
-_ALIASES = ("maxPromptTokens", "max_prompt_tokens")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _OURS = frozenset({"authorization", "content-length", "content-type", "cookie", "host", "transfer-encoding"})
 Whole = Annotated[int, Field(ge=-(2**31), lt=2**31)]
@@ -41,7 +41,7 @@ class RequestParameters(Value):
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     response_format: dict[Text, Json] | None = None
-    stop: Annotated[tuple[Stop, ...], Field(max_length=16, strict=False)] | None = None
+    stop: Annotated[tuple[Stop, ...], Field(max_length=16)] | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     user: Annotated[Text, Field(max_length=256)] | None = None
     parallel_tool_calls: bool | None = None
@@ -50,10 +50,13 @@ class RequestParameters(Value):
         default=None, description="Summarise older messages before the request. Without one nothing is ever summarised."
     )
     max_history_size: Whole | None = Field(
-        default=None, description="How many messages are shown at most, up to the question. At least 1."
+        default=None,
+        description="How many messages are shown at most, up to the question. At least 1.",
+        json_schema_extra={"anyOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"type": "null"}]},
     )
     max_tokens: Whole | None = Field(
         default=None,
+        validation_alias=AliasChoices("maxTokens", "maxPromptTokens"),
         description="How many tokens the whole prompt may have; also accepted as `maxPromptTokens`. "
         "The answer's length is `maxCompletionTokens`.",
     )
@@ -67,20 +70,6 @@ class RequestParameters(Value):
     extra: Annotated[dict[Text, Json], Field(max_length=64)] = Field(
         default={}, description="Sent to the provider as it is."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_name_for_the_cap(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        fields: dict[str, Any] = dict(given)  # pyright: ignore[reportUnknownArgumentType]
-        for alias in _ALIASES:
-            if alias in fields:
-                cap = fields.pop(alias)
-                if {"maxTokens", "max_tokens"} & fields.keys():
-                    raise ValueError("maxPromptTokens is another name of maxTokens: send one of them")
-                fields["maxTokens"] = cap
-        return fields
 
     @model_validator(mode="after")
     def _some_history(self) -> "RequestParameters":

@@ -50,6 +50,8 @@ async def settle(run: Run, step: Settle) -> None:
     if _unjudged(run):
         withhold_brought(run)
     await run.journal.commit()
+    if run.means.settled is not None:
+        run.means.settled(run.turn)
 
 
 def _refuse(run: Run) -> None:

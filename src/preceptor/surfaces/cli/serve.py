@@ -141,7 +141,9 @@ async def _serve(settings: "Settings", welcome: Welcome) -> None:
 
     metrics, tracing = Metrics(), _tracing(settings)
     try:
-        async with open_preceptor(settings, committed=metrics.commit, adopt_key=_adopts(settings)) as preceptor:
+        async with open_preceptor(
+            settings, committed=metrics.commit, settled=metrics.turn, adopt_key=_adopts(settings)
+        ) as preceptor:
             server = Server(create_app(preceptor, metrics, tracing))
             with listen(settings) as socket, server.heeding_signals():
                 url = address(settings.host, socket.getsockname()[1])

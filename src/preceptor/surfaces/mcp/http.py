@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from preceptor.domain.errors import NotFound, Refused, Unavailable
 from preceptor.domain.ownership import Permission
+from preceptor.domain.value import FROM_JSON, Json, Text
 from preceptor.surfaces.inward import Inward
 from preceptor.surfaces.mcp.rest import Rest
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
@@ -33,9 +34,11 @@ class Spoken(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     jsonrpc: Literal["2.0"]
-    method: Annotated[str, Field(min_length=1, max_length=200)]
-    id: int | str = Field(default=0, description="Left out: a notification.")
-    params: dict[str, Any] = Field(default_factory=dict)
+    method: Annotated[Text, Field(min_length=1, max_length=200)]
+    id: Annotated[int, Field(ge=-(2**53), le=2**53), FROM_JSON] | Text = Field(
+        default=0, description="Left out: a notification."
+    )
+    params: dict[Text, Json] = Field(default_factory=dict)
 
 
 @dataclass(eq=False)

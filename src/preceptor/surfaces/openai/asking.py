@@ -10,16 +10,18 @@ from preceptor.domain.messages.brought import Brought
 from preceptor.domain.messages.message import Attachment
 from preceptor.domain.prompts.parameters import RequestParameters, Stop
 from preceptor.domain.prompts.prompt import Effect, ToolSpec
-from preceptor.domain.value import ANY_TEXT, Json, Text
+from preceptor.domain.value import ANY_TEXT, FROM_JSON, Json, Text
 from preceptor.wire.openai_client import said_by_client
 
 MOST_MESSAGES = 10_000
+LARGEST_HISTORY = 4_000_000
+"""Bytes: these clients send all that was said with every question."""
 MOST_TOOLS = 128
 Model = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=ANY_TEXT), Field(description="An agent's id.")
 ]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Count = Annotated[int, Field(ge=1, lt=2**31)]
+Count = Annotated[int, Field(ge=1, lt=2**31), FROM_JSON]
 Share = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 
@@ -27,7 +29,10 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 class Body(BaseModel):
     """A client's words. Fields that we do not know are ignored, as its authors expect; those we know are checked."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="allow", allow_inf_nan=False, json_schema_extra={"propertyNames": {"pattern": ANY_TEXT}}
+    )
+    __pydantic_extra__: dict[str, Json] = Field(init=False)
 
 
 class Sampled(Body):
@@ -39,13 +44,13 @@ class Sampled(Body):
     top_p: Share | None = None
     parallel_tool_calls: bool | None = None
     user: Annotated[Text, Field(max_length=256)] | None = None
-    metadata: Annotated[dict[Text, Any], Field(description="`conversation_id`: go on with that one.")] | None = None
+    metadata: Annotated[dict[Text, Json], Field(description="`conversation_id`: go on with that one.")] | None = None
 
 
 class Function(Body):
     name: ToolName
     description: Text | None = None
-    parameters: dict[str, Any] | None = None
+    parameters: dict[Text, Json] | None = None
 
 
 class ChatTool(Body):
@@ -69,7 +74,7 @@ class ChosenTool(Body):
 class ChatRequest(Sampled):
     """A request for a chat completion."""
 
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_MESSAGES)]
+    messages: Annotated[list[dict[Text, Json]], Field(min_length=1, max_length=MOST_MESSAGES)]
     n: Literal[1] | None = None
     stream_options: StreamOptions | None = None
     max_tokens: Annotated[Count, Field(description="Older name of `max_completion_tokens`.")] | None = None
@@ -77,7 +82,7 @@ class ChatRequest(Sampled):
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = None
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    seed: Annotated[int, Field(ge=-(2**53), le=2**53), FROM_JSON] | None = None
     response_format: dict[Text, Json] | None = None
     tools: Annotated[list[ChatTool], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: Literal["none", "auto", "required"] | ChosenTool | None = None

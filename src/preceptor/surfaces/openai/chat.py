@@ -20,7 +20,7 @@ from preceptor.domain.turns.facts import Ended, TurnStatus
 from preceptor.engine.clients import Asked
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
-from preceptor.surfaces.openai.asking import ChatRequest, brought_by, conversation_of
+from preceptor.surfaces.openai.asking import LARGEST_HISTORY, ChatRequest, brought_by, conversation_of
 from preceptor.surfaces.openai.shapes import ChatCompletion, ModelList
 from preceptor.surfaces.openai.telling import (
     CONVERSATION,
@@ -33,7 +33,7 @@ from preceptor.surfaces.openai.telling import (
     usage_of,
 )
 from preceptor.surfaces.problems import openai_error_of
-from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
+from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn
 from preceptor.wire.openai_chat import arguments_of
 
@@ -76,6 +76,7 @@ async def models(preceptor: ThePreceptor) -> Response:
 
 @router.post("/chat/completions", response_model=ChatCompletion, responses=STREAMED)
 @needs(Permission.CONVERSATION_WRITE)
+@with_room(LARGEST_HISTORY)
 async def chat(
     said: ChatRequest, preceptor: ThePreceptor, request: Request, conversation: Conversation = None
 ) -> Response:

@@ -19,6 +19,7 @@ from preceptor.domain.value import Text as AnyText
 from preceptor.engine.clients import Asked
 from preceptor.engine.failing import failure_of
 from preceptor.surfaces.openai.asking import (
+    LARGEST_HISTORY,
     MOST_MESSAGES,
     MOST_TOOLS,
     Body,
@@ -38,7 +39,7 @@ from preceptor.surfaces.openai.chat import STREAMED, Conversation, turn_pieces
 from preceptor.surfaces.openai.responding import ID, Responding, encoded
 from preceptor.surfaces.openai.shapes import ModelResponse
 from preceptor.surfaces.openai.telling import CONVERSATION
-from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
+from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON
 from preceptor.wire.openai_pieces import mended, read_object, text_of
 
@@ -64,7 +65,7 @@ class NamedConversation(Body):
 class ResponseRequest(Sampled):
     """A request for a response."""
 
-    input: AnyText | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_MESSAGES)]
+    input: AnyText | Annotated[list[dict[AnyText, Json]], Field(min_length=1, max_length=MOST_MESSAGES)]
     instructions: Annotated[AnyText, Field(description="Kept as words of an untrusted client.")] | None = None
     max_output_tokens: Count | None = None
     previous_response_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
@@ -97,6 +98,7 @@ class ResponseRequest(Sampled):
 
 @router.post("/responses", response_model=ModelResponse, responses=STREAMED)
 @needs(Permission.CONVERSATION_WRITE)
+@with_room(LARGEST_HISTORY)
 async def respond(
     said: ResponseRequest, preceptor: ThePreceptor, request: Request, conversation: Conversation = None
 ) -> Response:
@@ -172,7 +174,9 @@ def _merged(brought: list[Brought]) -> list[Brought]:
 
 
 def _id(item: dict[str, Any]) -> str:
-    return mended(text_of(item.get("call_id"))) or "call_unnamed"
+    if not (named := mended(text_of(item.get("call_id")))):
+        raise NotHere("A call or its output has no `call_id`. Send the one that the call had.")
+    return named
 
 
 def _output(output: Any) -> str:

@@ -60,6 +60,8 @@ def for_users(event: Event) -> bytes:
     """A row as users are told of it; nothing for what is not theirs to see."""
     if event.payload is None:
         return b""
+    if event.kind.startswith("conversation."):
+        return everything(event)
     told = user_fact(event.kind, fact_of(event.kind, event.payload))
     if told is None:
         return b""
@@ -107,8 +109,12 @@ def answered(taken: Taken, ended: Ended) -> Response:
     if ended.status is TurnStatus.FAILED:
         raise failure_of(ended)
     body = msgspec.json.encode(answer_of(taken.conversation_id, ended))
-    headers = {"idempotent-replayed": "true"} if taken.replayed else None
-    return Response(body, 200, headers, media_type=JSON)
+    return Response(body, 200, replayed(taken), media_type=JSON)
+
+
+def replayed(taken: Taken) -> dict[str, str] | None:
+    """The header that says: this was asked for before."""
+    return {"idempotent-replayed": "true"} if taken.replayed else None
 
 
 def accepted(conversation_id: ConversationId, turn_id: TurnId) -> Response:

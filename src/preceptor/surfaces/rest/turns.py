@@ -8,7 +8,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import TurnAnswer, TurnRecord
-from preceptor.surfaces.rest.telling import JSON, answer_of
+from preceptor.surfaces.rest.telling import JSON, answer_of, replayed
 
 router = Api("/api", "turns")
 
@@ -24,6 +24,7 @@ async def get(turn_id: Name, preceptor: ThePreceptor) -> Response:
 @needs(Permission.CONVERSATION_WRITE)
 async def cancel(conversation_id: Name, preceptor: ThePreceptor) -> Response:
     """Stop the running turn of a conversation. What was said stays; what was about to be done is not done."""
-    ended = await preceptor.turns.cancel(ConversationId(conversation_id))
-    told = answer_of(ConversationId(conversation_id), ended)
-    return Response(msgspec.json.encode(told), media_type=JSON)
+    taken = await preceptor.turns.cancel(ConversationId(conversation_id))
+    assert taken.ended is not None
+    told = answer_of(taken.conversation_id, taken.ended)
+    return Response(msgspec.json.encode(told), 200, replayed(taken), media_type=JSON)
