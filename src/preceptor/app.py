@@ -36,8 +36,8 @@ from preceptor.engine.labels import Labels
 from preceptor.engine.messages import Messages
 from preceptor.engine.orgs import Orgs
 from preceptor.engine.ports import Guardian, Models, World
-from preceptor.engine.run import LEASE, Means
 from preceptor.engine.reasoning import Reasoning
+from preceptor.engine.run import LEASE, Means
 from preceptor.engine.session import Once, Session
 from preceptor.engine.templates import Templates
 from preceptor.engine.trials import Trials
@@ -223,6 +223,7 @@ async def _means(
             guard=settings.guard,
             sgr=settings.sgr,
             plan_model=settings.plan_model,
+            summary_model=settings.summary_model,
             product_name=settings.product_name,
             language=settings.language,
             lease=lease,

@@ -18,12 +18,13 @@ from preceptor.engine.attachments import expanded, images_for
 from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
 from preceptor.engine.compiled import Compiled
+from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.policing import asked_before, guarded
 from preceptor.engine.ports import TokenCounter, Work
-from preceptor.engine.remembering import Past, remember
-from preceptor.engine.run import Means, Run, Spoken, tokens_of
+from preceptor.engine.remembering import Asking, Past, remember
+from preceptor.engine.run import Means, Run, Spoken
 from preceptor.engine.session import Session
 from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
@@ -117,11 +118,25 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         forced_tool=client.forced,
         **(guarded(means, agent, model) | ({"sgr": {}} if client.results else {})),
     )
-    history = await remember(work, past, spoken.voice, message, model, parameters)
+    history = await remember(
+        work,
+        past,
+        Asking(
+            means=means,
+            voice=spoken.voice,
+            model=model,
+            counter=counter,
+            parameters=parameters,
+            pins=pins,
+            message=message,
+        ),
+    )
     if not client.results and (missing := unanswered(history)):
         later = replace(wanted, client=replace(client, brought=missing))
         return await _begin(work, session, later, agent, turn_id)
-    journal.note("turn.accepted", Accepted(pins=pins, message_id=message.id, view_id=history.view_id))
+    accepted = Accepted(pins=pins, message_id=message.id, view_id=history.view_id, compress=history.to_summarise)
+    journal.note("turn.accepted", accepted)
+    journal.fitted = history.fitted
     journal.note("message.completed", message)
     return Run(
         means=means,
@@ -132,7 +147,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         counter=counter,
         sampling=parameters.sampling(),
         history=history,
-        images=await images_for(work, (message, *(each.message for each in history.said)), model),
+        images=await images_for(work, (message, *history.messages), model),
         began=session.world.monotonic(),
     )
 
@@ -195,4 +210,5 @@ def _pins(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model:
         may_delegate="delegate" in agent.permissions,
         limits=means.limits,
         counter=compiled.counter,
+        summary_model=means.summary_model,
     )

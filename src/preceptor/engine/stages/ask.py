@@ -1,21 +1,20 @@
 """Ask the model: assemble what it is shown, write that down, send it, and listen."""
 
-from dataclasses import dataclass
-
 from preceptor.domain.delegation import ClosedBy
-from preceptor.domain.ids import CallId
 from preceptor.domain.messages.directive import RETURN_CONTROL, DelegateReasoning
 from preceptor.domain.models import Capabilities
-from preceptor.domain.prompts.assemble import assemble, runs
+from preceptor.domain.prompts.assemble import assemble
 from preceptor.domain.prompts.images import with_images
-from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Request, Segment
+from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Segment
 from preceptor.domain.prompts.source import AnySource, FromDirective, FromEngine, FromGuardian
 from preceptor.domain.reasoning.tail import guardian_assessment, turn_directive
-from preceptor.domain.turns.facts import Call, CallEnded, CallOutcome, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.facts import CallEnded, CallOutcome, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
 from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.proving import proven
 from preceptor.engine.run import Run
 from preceptor.engine.stages.listen import listen
+from preceptor.engine.stages.record import Prepared, Purpose, Showing, record
 from preceptor.engine.voice import Opening, opening, specialist_system, tools_for
 
 NO_MORE = (
@@ -23,14 +22,6 @@ NO_MORE = (
 )
 BACKOFF = (0.25, 1.0, 3.0)
 LONGEST_WAIT = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A call that is written down, ready to be sent."""
-
-    call: Call
-    request: Request
 
 
 async def ask(run: Run, lane: Lane, step: AskModel) -> Settle | None:
@@ -68,32 +59,9 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     forced = _forced(run, lane, began)
     force = None if forced is None else Force.NAMED
     asked = Ask(model=run.model.name, sampling=run.sampling, forced_tool=forced, force=force)
-    request = run.model.render(prompt, asked)
-    for kept in (began.system_kept, began.tools_kept):
-        if kept is not None:
-            run.journal.keep(kept.sha256, kept.body)
-    call = Call(
-        call_id=CallId(run.world.new_id()),
-        purpose=step.purpose,
-        span_id=lane.span_id,
-        model=run.model.name,
-        attempt=lane.attempts + 1,
-        tokens=prompt.tokens,
-        format=request.format,
-        sha256=request.sha256,
-        ask=asked,
-        system=began.system_kept.sha256,
-        tools=began.tools_kept and began.tools_kept.sha256,
-        shown=runs([each.place for each in said if each.place]),
-        aside=tuple(each.message.id for each in said if not each.place),
-        tail=prompt.tail,
-        overhead=prompt.overhead,
-        left_out=run.history.left_out,
-        images=bool(run.images),
-        analyses=run.analyses,
-    )
-    run.journal.note("call.started", call)
-    return Prepared(call, request)
+    request = run.model.render(proven(run, prompt, said, lane), asked)
+    purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1)
+    return record(run, purpose, Showing(prompt, said, began, asked), request)
 
 
 def forget(run: Run, lane: Lane, step: Forget) -> None:

@@ -1,0 +1,86 @@
+"""Record: what a model is about to be shown, written down before it is sent. Nothing is sent without."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from preceptor.domain.ids import CallId, SpanId
+from preceptor.domain.messages.message import Kind
+from preceptor.domain.prompts.assemble import Placed, runs
+from preceptor.domain.prompts.prompt import Ask, Prompt, Request
+from preceptor.domain.turns.facts import Call
+from preceptor.engine.run import Run
+from preceptor.engine.voice import Opening
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that is written down, ready to be sent."""
+
+    call: Call
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a call is for, whose it is, and how often it was tried."""
+
+    name: str
+    span_id: SpanId | None
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What a model is shown, from what that was made, and how it is asked."""
+
+    prompt: Prompt
+    said: Sequence[Placed]
+    opened: Opening
+    asked: Ask
+
+
+def manifest(run: Run, said: Sequence[Placed]) -> dict[str, Any]:
+    """Which messages a model is shown, in which order and form, and what that costs a provider's cache."""
+    summaries = tuple((at, each.message.id) for at, each in enumerate(said) if _is_summary(each))
+    ids = {each.message.id for each in said}
+    return {
+        "shown": runs([each.place for each in said if each.place]),
+        "summaries": summaries,
+        "aside": tuple(each.message.id for each in said if not each.place and not _is_summary(each)),
+        "altered": {one: how for one, how in run.history.altered.items() if one in ids},
+        "invalidated": 0 if run.turn.iterations else run.history.invalidated,
+    }
+
+
+def _is_summary(placed: Placed) -> bool:
+    return not placed.place and placed.message.kind is Kind.SUMMARY
+
+
+def record(run: Run, purpose: Purpose, showing: Showing, request: Request) -> Prepared:
+    """Note the manifest of a call: references to what is kept, and the hash of the very bytes."""
+    prompt, said, opened, asked = showing.prompt, showing.said, showing.opened, showing.asked
+    for kept in (opened.system_kept, opened.tools_kept):
+        if kept is not None:
+            run.journal.keep(kept.sha256, kept.body)
+    call = Call(
+        call_id=CallId(run.world.new_id()),
+        purpose=purpose.name,
+        span_id=purpose.span_id,
+        model=asked.model,
+        attempt=purpose.attempt,
+        tokens=prompt.tokens,
+        format=request.format,
+        sha256=request.sha256,
+        ask=asked,
+        system=opened.system_kept.sha256,
+        tools=opened.tools_kept and opened.tools_kept.sha256,
+        **manifest(run, said),
+        tail=prompt.tail,
+        overhead=prompt.overhead,
+        left_out=run.history.left_out,
+        images=bool(run.images),
+        analyses=run.analyses,
+    )
+    run.journal.note("call.started", call)
+    return Prepared(call, request)
