@@ -212,7 +212,7 @@ async def test_a_summariser_that_fails_ends_the_turn_with_its_reason_and_loses_n
         assert "Compression failed with strategy WholeHistory: " in told["detail"]
         assert await talk.texts() == [*before, "now"]
         trimmed = await send(talk, "again", *FAULTS[fault], "fine", compressionStrategy=WHOLE, onFailure="trim")
-        assert (trimmed.status_code, trimmed.json()["response"]) == (200, "fine")
+        assert (trimmed.status_code, trimmed.json()["ui"]["response"]) == (200, "fine")
         assert len(shown(talk)) == 14
         [*_, call] = await calls_of(talk)
         assert "compression_failed" in call["leftOut"][-1]["why"]
