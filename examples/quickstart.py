@@ -7,12 +7,16 @@ from preceptor import open_preceptor
 
 async def main() -> None:
     async with open_preceptor() as preceptor:
+        rules = await preceptor.instructions.create(
+            name="Support", type="system", content={"systemPrompt": "You help customers of a bookshop. Be brief."}
+        )
         agent = await preceptor.agents.create(name="Support")
-        talk = await preceptor.conversations.start(agent_id=agent.agent_id, title="Where is my order?")
-        await preceptor.conversations.change(talk.conversation_id, title="Order 1042")
-        async for events in preceptor.conversations.follow(talk.conversation_id):
-            print(*(f"{event.seq} {event.kind} {event.hash.hex()[:12]}" for event in events), sep="\n")
-            break
+        await preceptor.assignments.assign(agent.agent_id, instruction_id=rules.instruction_id)
+        turn = await preceptor.conversations.say("Hello! What can you do for me?", agent=agent.agent_id)
+        print(turn.response)
+        assert turn.message
+        shown = await preceptor.contexts.of_message(turn.message.id)
+        print(f"{shown.tokens} tokens, {shown.unattributed_tokens} of unknown origin, intact: {shown.intact}")
 
 
 asyncio.run(main())

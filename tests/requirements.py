@@ -986,17 +986,14 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "engine": (
         # Directives on messages
-        "R1 R2 R3 R4 R5 R6 R7 R8 R9 R10",
-        "R11 R12 R13 R14 R15 R16 R17 R18 R19 R20",
-        "R21 R22",
+        "R20 R21",
         # Delegation inside a turn
-        "R23 R24 R25 R26 R27 R28 R29 R32 R33 R34",
-        "R35 R36 R37 R38 R40 R41 R42 R43 R44 R45",
+        "R37 R43 R44 R45",
         # What joining the parts forces
-        "R187 R188 R193 R198",
+        "R187 R188 R193",
         # Faults, load and attacks
-        "F1 F2 F3 F4 F13 F15 F17 F18 F19 F20",
-        "F21 L1 L2 L3 L4 L6 L7 S16 S17 S18",
+        "F13 F17",
+        "L1 L2 L3 L4 L6 L7",
     ),
     "connections": (
         # Control tools over MCP
@@ -1004,13 +1001,12 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Capabilities of a model
         "R197",
         # Faults and attacks
-        "F9 F10 S7 S20 S21",
+        "S7 S20 S21",
     ),
     "history": (
         # Parameters and runtime
         "R50 R55 R68 R69",
         # What joining the parts forces
-        "R191",
         # Faults, input and attacks
         "F23 B2 S31",
     ),

@@ -12,7 +12,7 @@ from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Script
 from preceptor.adapters.storage import schema
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Message, Text, ToolResult
 from preceptor.domain.turns.facts import fact_of
@@ -89,7 +89,7 @@ async def talking(
     model = ScriptedModel(script)
     registry.add("local", model)
     async with open_preceptor(settings, models=registry) as preceptor:
-        await preceptor.agents.change("assistant", tools=tools)
+        await preceptor.agents.change(AgentId("assistant"), tools=tools)
         started = await preceptor.conversations.start(agent_id="assistant")
         yield Talk(preceptor, model, started.conversation_id)
 

@@ -176,9 +176,9 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
 
     `committed` hears of every commit: how many transactions it held and how many seconds it took. With `adopt_key`
     the admin key of the settings takes the place of the one the installation has; without, only where it has none.
-    `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another process left
-    behind are left alone: for a command that is soon over. Another process takes a turn up when this one has said
-    nothing for as long as the `lease`.
+    `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another
+    process left behind are left alone: for a command that is soon over. Another process takes a turn up when this one
+    has said nothing for as long as the `lease`.
     """
     settings = settings or Settings.load()
     world = world or RealWorld()

@@ -254,9 +254,10 @@ async def test_whoever_stops_listening_hangs_up():
 
 @asynccontextmanager
 async def conversing(
-    tmp_path: Path, *answers: Answer
+    tmp_path: Path, *answers: Answer, plans: bool = False
 ) -> AsyncGenerator[tuple[Preceptor, httpx2.AsyncClient, ModelServer]]:
-    settings = Settings.load(data_dir=tmp_path, admin_key=ADMIN_KEY, model="anthropic:claude-haiku-4-5")
+    given = {"model": "anthropic:claude-haiku-4-5", "sgr_enabled": "true" if plans else "false"}
+    settings = Settings.load(data_dir=tmp_path, admin_key=ADMIN_KEY, **given)
     async with serving(*answers) as server, model_at(server.url, capabilities_of("claude-haiku-4-5")) as model:
         registry = ModelRegistry(settings)
         registry.add(registry.default, model)
@@ -300,3 +301,13 @@ async def test_a_key_that_is_wrong_fails_the_turn_in_one_sentence(tmp_path: Path
     assert answer.status_code == 502
     assert "Check the key" in answer.json()["detail"]
     assert len(server.bodies) == 1
+
+
+async def test_a_plan_is_asked_for_by_the_name_of_its_tool(tmp_path: Path):
+    final = chunked([start(), said(0, "It is 4."), ended(), STOP])
+    async with conversing(tmp_path, final, plans=True) as (_, client, server):
+        made = (await client.post("/api/conversations", json={"agentId": "assistant"})).json()
+        await client.post(f"/api/conversations/{made['conversationId']}/messages", json={"content": "2+2?"})
+    first = json.loads(server.bodies[0])
+    assert first["tool_choice"] == {"type": "tool", "name": "analyse_user_request"}
+    assert [tool["name"] for tool in first["tools"]] == ["analyse_user_request"]

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import select
 import signal
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,9 +19,10 @@ from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.ids import AgentId
 from preceptor.domain.messages.message import Text
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Ask, Force, Sampling, ToolSpec
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, ModelTimeout, Reply
-from preceptor.domain.turns.facts import TurnStatus
+from preceptor.domain.turns.facts import CallOutcome, TurnStatus
 from tests.wire.prompts import prompt, user
 
 LONG = 120.0
@@ -47,8 +50,8 @@ def asked(model: LocalModel, **more: object) -> Ask:
 
 
 def pid_of(model: LocalModel) -> int:
-    assert model._process is not None
-    return model._process.pid
+    assert model.process is not None
+    return model.process.pid
 
 
 async def reply_of(model: LocalModel) -> Reply:
@@ -97,7 +100,7 @@ async def test_a_prompt_that_is_too_long_is_refused_in_words(tmp_path: Path):
 async def test_nobody_else_on_the_machine_may_use_it(tmp_path: Path):
     async with embedded(tmp_path) as model:
         await reply_of(model)
-        server = model._server
+        server = model.server
         assert server is not None
         stranger = type(server)(server.name, server.url, None, server.egress, server.capabilities)
         with pytest.raises(ModelFailure) as caught:
@@ -107,7 +110,7 @@ async def test_nobody_else_on_the_machine_may_use_it(tmp_path: Path):
 
 async def test_it_starts_when_it_is_asked_and_ends_when_it_is_closed(tmp_path: Path):
     async with embedded(tmp_path) as model:
-        assert model._process is None
+        assert model.process is None
         await reply_of(model)
         process = pid_of(model)
         for _ in range(3):
@@ -117,22 +120,63 @@ async def test_it_starts_when_it_is_asked_and_ends_when_it_is_closed(tmp_path: P
         os.kill(process, 0)
 
 
+async def test_what_lies_in_the_current_folder_is_not_run(tmp_path: Path):
+    for name in ("xllamacpp.py", "json.py"):
+        (tmp_path / name).write_text("raise SystemExit(3)")
+    async with embedded(tmp_path) as model:
+        assert (await reply_of(model)).parts
+
+
 async def test_several_who_ask_at_once_start_one(tmp_path: Path):
     async with embedded(tmp_path) as model:
         replies = await asyncio.gather(*(reply_of(model) for _ in range(3)))
-        assert len({id(one) for one in replies}) == 3
-        assert model._running() is not None
+        assert all(reply.parts for reply in replies)
+        assert model.process is not None
+        assert model.process.returncode is None
 
 
 async def test_one_that_was_killed_is_started_again(tmp_path: Path):
     async with embedded(tmp_path) as model:
         await reply_of(model)
-        first, process = pid_of(model), model._process
+        first, process = pid_of(model), model.process
         os.kill(first, signal.SIGKILL)
         assert process is not None
         await process.wait()
         await reply_of(model)
         assert pid_of(model) != first
+
+
+PARENT = """
+import asyncio, os, pathlib, signal
+from preceptor.adapters.models.local import find_local
+from tests.adapters.test_local import reply_of
+
+async def main():
+    model = find_local(pathlib.Path.cwd())
+    await reply_of(model)
+    print(model.process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+async def test_it_does_not_outlive_whoever_started_it(tmp_path: Path):
+    root = Path(__file__).parents[2]
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(root)}
+    )
+    out, _ = await parent.communicate()
+    assert parent.returncode == -signal.SIGKILL
+    try:
+        child = os.pidfd_open(int(out))
+    except ProcessLookupError:
+        return
+    try:
+        ended, _, _ = select.select([child], [], [], 30)
+        assert ended
+    finally:
+        os.close(child)
 
 
 async def test_whoever_stops_listening_can_ask_again(tmp_path: Path):
@@ -158,7 +202,7 @@ async def test_one_that_does_not_start_in_time_is_given_up(tmp_path: Path):
     async with embedded(tmp_path) as model:
         with pytest.raises(ModelTimeout):
             [one async for one in model.send(model.render(FRANCE, asked(model)), 0.001)]
-        assert model._process is None
+        assert model.process is None
 
 
 async def test_a_turn_of_a_fresh_installation_is_answered_and_its_context_rebuilt(tmp_path: Path):
@@ -175,3 +219,19 @@ async def test_a_turn_of_a_fresh_installation_is_answered_and_its_context_rebuil
     request = orjson.loads(bytes(context.request))
     assert "tools" not in request
     assert request["model"] == local.NAME
+
+
+async def test_it_can_be_made_to_plan_by_a_schema_and_the_plan_is_on_the_record(tmp_path: Path):
+    settings = Settings.load(data_dir=tmp_path, sgr_enabled="true")
+    registry = ModelRegistry(settings, {})
+    async with open_preceptor(settings, models=registry) as preceptor:
+        made = await preceptor.conversations.start(NewConversation(agent_id=AgentId("assistant")))
+        question = [Text("What is the capital of Italy?")]
+        answer = await preceptor.turns.say(made.conversation_id, question, RequestParameters(max_completion_tokens=20))
+        record = await preceptor.turns.record(answer.turn_id)
+    await registry.close()
+    assert answer.status in {TurnStatus.COMPLETED, TurnStatus.BLOCKED, TurnStatus.CLARIFY}
+    assert answer.response
+    first = record["calls"][0]
+    assert (first["purpose"], first["ask"]["force"]) == ("plan", Force.JSON_SCHEMA)
+    assert first["ended"].outcome is CallOutcome.OK

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -73,10 +73,8 @@ def _call(tool: str, what: str) -> tuple[str, dict[str, Any]]:
 
 
 def text_of(message: dict[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content)
-    return content or ""
+    content: Any = message.get("content")
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
 
 
 def complaints(body: dict[str, Any]) -> list[str]:
@@ -148,7 +146,7 @@ async def main(ledger: Ledger) -> None:
 
 
 @contextmanager
-def provider(ledger: Path) -> Iterator[str]:
+def provider(ledger: Path) -> Generator[str]:
     """Its address, for as long as it runs."""
     command = [sys.executable, "-m", "tests.durability.provider", str(ledger)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:

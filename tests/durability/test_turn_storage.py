@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from preceptor.adapters.storage import faults
+from preceptor.domain.ids import AgentId
 from tests.durability.provider import provider
 from tests.durability.turn_checker import check_turns
 from tests.durability.turning import Order, left_behind, opening, say, setup
@@ -41,7 +42,7 @@ async def test_commits_that_fail_now_and_then_lose_nothing_and_do_nothing_twice(
     history = History(Path(order.folder, "history.jsonl"))
     setup(order)
     async with opening(order) as preceptor:
-        await preceptor.agents.change("assistant", tools=("look", "put", "send"))
+        await preceptor.agents.change(AgentId("assistant"), tools=("look", "put", "send"))
         for every in (17, 13, 11, 7, 5):
             starting = [preceptor.conversations.start(agent_id="assistant") for _ in range(TURNS)]
             started = await asyncio.gather(*starting)

@@ -88,7 +88,7 @@ def check_once(told: Sequence[Fact], opening: str, closing_kinds: set[str], name
         elif row.kind in closing_kinds and known in opened:
             assert known not in closed, f"{known} was closed twice"
             closed.add(known or "")
-    assert opened == closed, f"{row.turn}: {opening} without an end: {opened - closed}"
+    assert opened == closed, f"{told[0][0].turn}: {opening} without an end: {opened - closed}"
 
 
 def check_stack(told: Sequence[Fact]) -> None:

@@ -23,7 +23,7 @@ from preceptor.adapters.storage.postgres import PostgresStore
 from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import DiskFull, Unavailable
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Vocabulary
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
@@ -151,7 +151,7 @@ async def opening(order: Order) -> AsyncGenerator[Preceptor]:
 async def work(order: Order) -> None:
     history = History(Path(order.folder, "history.jsonl"))
     async with opening(order) as preceptor:
-        await preceptor.agents.change("assistant", tools=("look", "put", "send"))
+        await preceptor.agents.change(AgentId("assistant"), tools=("look", "put", "send"))
         if order.patient:
             await left_behind(preceptor)
         if order.recovering:

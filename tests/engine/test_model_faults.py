@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from preceptor import Preceptor, ToolRun, open_preceptor, tool
+from preceptor.domain.ids import AgentId
 from preceptor.domain.messages.message import Role, Text
 from preceptor.domain.turns.facts import CallOutcome, TurnStatus, fact_of
 from preceptor.domain.turns.turn import Turn
@@ -184,7 +185,7 @@ def as_expected(cell: Cell, found: Outcome) -> bool:
     return (answer.response, len(failed)) == ("Sound enough.", expected.attempts)
 
 
-@covers("F9")
+@covers("F9", "R198")
 async def test_every_fault_of_a_provider_has_one_typed_result_wherever_it_happens(tmp_path: Path):
     cells = [(site, name) for site in SITES for name in CASES if not CASES[name].url]
     patient = [cell for cell in cells if CASES[cell[1]].seconds == 60]
@@ -240,7 +241,7 @@ async def test_a_stream_that_is_cut_anywhere_is_never_taken_for_an_answer(tmp_pa
             tmp_path, model="openai-compatible:m", model_url=url, tools=[f"{__name__}:deliver"], max_iterations=10
         )
         async with open_preceptor(settings) as preceptor:
-            await preceptor.agents.change("assistant", tools=("deliver",))
+            await preceptor.agents.change(AgentId("assistant"), tools=("deliver",))
             await asyncio.gather(*(one_cut(preceptor, cut, tries) for cut in cuts))
     assert len(cuts) > 300
     assert len(SENT) == len(cuts)
@@ -275,7 +276,7 @@ async def test_a_call_in_an_answer_that_was_cut_off_by_the_provider_never_runs(t
     async with answering(lambda _: next(answers)) as (url, _):
         settings = settings_in(tmp_path, model="openai-compatible:m", model_url=url, tools=[f"{__name__}:deliver"])
         async with open_preceptor(settings) as preceptor:
-            await preceptor.agents.change("assistant", tools=("deliver",))
+            await preceptor.agents.change(AgentId("assistant"), tools=("deliver",))
             started = await preceptor.conversations.start(agent_id="assistant")
             answer = await preceptor.turns.say(started.conversation_id, [Text("Hello.")])
     assert answer.response == "Too long."

@@ -15,6 +15,7 @@ import httpx2
 from preceptor import Preceptor, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.storage import faults
+from preceptor.domain.ids import AgentId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Delta, Reply
@@ -127,9 +128,9 @@ async def test_a_turn_can_be_stopped_at_any_moment_and_does_nothing_after_it_was
         order = Order(f"sqlite:///{path}", str(tmp_path), url)
         setup(order)
         async with opening(order) as preceptor:
-            await preceptor.agents.change("assistant", tools=("look", "put", "send"))
+            await preceptor.agents.change(AgentId("assistant"), tools=("look", "put", "send"))
             last = sum((await stopped_at(preceptor, history, 0)).values())
-            for nth in range(1, last, 1 if NIGHTLY else 3):
+            for nth in range(1, last, 1 if NIGHTLY else 4):
                 await stopped_at(preceptor, history, nth)
     found = check_turns(order.database, tmp_path)
     assert found.statuses["cancelled"] > found.turns // 3

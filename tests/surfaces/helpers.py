@@ -86,6 +86,10 @@ NEEDS: dict[str, Permission] = {
     "reasoning_back_test": Permission.REPLAY_RUN,
     "reasoning_metrics": Permission.RECORD_READ,
     "turns_cancel": Permission.CONVERSATION_WRITE,
+    "openai_models": Permission.AGENT_READ,
+    "openai_chat": Permission.CONVERSATION_WRITE,
+    "openai_respond": Permission.CONVERSATION_WRITE,
+    "mcp_speak": Permission.AGENT_READ,
 }
 
 BODIES: dict[str, Json] = {
@@ -109,11 +113,14 @@ BODIES: dict[str, Json] = {
     "conversations_start": {"agentId": "assistant"},
     "conversations_change": {"title": "Example"},
     "messages_send": {"content": "Example"},
-    "reasoning_test": {"facts": {"level": "Safe", "mode": "enforce", "on_error": "block"}},
+    "reasoning_test": {"agentId": "{agent_id}", "facts": {"level": "Safe", "mode": "enforce", "on_error": "block"}},
     "reasoning_back_test": {"thresholds": {"spamScore": 0.5}},
     "views_compact": {"messageIds": ["{message_id}"], "strategy": "drop"},
     "views_regenerate": {},
     "views_edit": {"messageId": "{question_id}", "content": "Example"},
+    "openai_chat": {"model": "assistant", "messages": [{"role": "user", "content": "Example"}]},
+    "openai_respond": {"model": "assistant", "input": "Example"},
+    "mcp_speak": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 }
 
 FILES: dict[str, Json] = {"attachments_add": {"file": ("example.txt", b"Example")}}

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from preceptor.adapters.models.local import FILE, find_weights, pulled
-from tests.adapters.model_server import ModelServer, chunked, then_silence, until_close
+from tests.adapters.model_server import ModelServer, chunked, http, then_silence, until_close
 from tests.adapters.model_server import serving as serving_model
 from tests.serving import serving
 from tests.surfaces.terminal import Terminal, at_terminal
@@ -227,6 +227,14 @@ def test_models_are_listed_with_what_is_missing(cli: Cli):
     shown = cli("models", "list").out
     assert "ANTHROPIC_API_KEY" in shown
     assert "English only" in shown
+
+
+async def test_the_models_of_a_server_are_listed(cli: Cli):
+    answer = http(200, json.dumps({"data": [{"id": "first"}, {"id": "second"}]}).encode())
+    async with serving_model(answer) as server:
+        told = await asyncio.to_thread(cli, "models", "list", "--json", PRECEPTOR_MODEL_URL=server.url)
+    names = {one["name"]: one["default"] for one in told.json}
+    assert (names["openai-compatible:first"], names["openai-compatible:second"]) == (True, False)
 
 
 def test_a_model_is_tried(cli: Cli, tmp_path: Path):

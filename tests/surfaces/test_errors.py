@@ -22,9 +22,9 @@ CODES: dict[int, str] = {
     400: "malformed_json bad_cursor",
     401: "unauthenticated",
     403: "forbidden",
-    404: "not_found",
+    404: "not_found model_not_found",
     408: "body_timeout",
-    409: "conflict idempotency_in_progress instruction_in_use",
+    409: "conflict idempotency_in_progress instruction_in_use turn_in_progress",
     412: "precondition_failed",
     413: "payload_too_large",
     415: "unsupported_media_type",
@@ -32,10 +32,11 @@ CODES: dict[int, str] = {
     "unknown_document cyclic_reference token_budget_exceeded invalid_token_limit invalid_history_size "
     "insufficient_history",
     428: "precondition_required",
-    429: "rate_limited",
+    429: "rate_limited budget_exceeded",
     500: "internal cannot_start unproven_request",
     502: "upstream_failed compression_failed",
-    503: "storage_unavailable shutting_down issuer_unavailable guard_unavailable",
+    503: "storage_unavailable shutting_down issuer_unavailable guard_unavailable mcp_not_installed",
+    504: "upstream_timeout",
     507: "disk_full",
 }
 """The table of the contract, and the codes that came since."""

@@ -3,6 +3,8 @@ from typing import Any
 import httpx2
 
 from preceptor import Preceptor
+from preceptor.testing import ScriptedModel
+from tests.requirements import covers
 from tests.surfaces.helpers import answers, problem
 from tests.surfaces.test_instructions import PATH, create, give, revise
 
@@ -72,4 +74,37 @@ async def test_examples_are_held_to_the_rules_they_stand_beside(client: httpx2.A
     passed = [[rule["passed"] for rule in one["rules"]] for one in told]
     assert passed == [[True, True], [True, False]]
     plain = await create(client, content={"examples": examples})
-    assert (await trial(client, plain["familyId"]))["examples"] == []
+    assert [one["rules"] for one in (await trial(client, plain["familyId"]))["examples"]] == [[], []]
+
+
+@covers("R106")
+async def test_a_run_asks_the_model_checks_the_rules_and_scores_the_examples_and_writes_nothing(
+    client: httpx2.AsyncClient, preceptor: Preceptor, model: ScriptedModel
+):
+    model.script = lambda prompt: f"✅ {prompt.shown[-1].message.text}"
+    example = {"input": "Where is it?", "expectedOutput": "✅ Where is it?"}
+    made = await create(
+        client,
+        content={"systemPrompt": "Answer.", "examples": [example]},
+        validationRules={"requiredKeywords": ["✅", "⚠️"]},
+    )
+    before = answers(preceptor, "SELECT * FROM {table}")
+    told = await trial(client, made["familyId"], mode="run")
+    assert (told["mode"], told["answer"]) == ("run", "✅ My order is late!")
+    assert [(rule["rule"], rule["passed"]) for rule in told["rules"]] == [("requiredKeywords", False)]
+    assert "⚠️" in told["rules"][0]["detail"]
+    [scored] = told["examples"]
+    assert (scored["answer"], scored["score"]) == ("✅ Where is it?", 1.0)
+    assert told["usage"]["inputTokens"] == sum(prompt.tokens for prompt in model.prompts)
+    assert model.prompts[0].system_text == told["prompt"]
+    assert answers(preceptor, "SELECT * FROM {table}") == before
+
+
+@covers("S11")
+async def test_a_run_of_what_the_guardian_blocks_never_reaches_the_model(
+    client: httpx2.AsyncClient, model: ScriptedModel
+):
+    made = await create(client, content={"systemPrompt": "Answer."})
+    told = await trial(client, made["familyId"], mode="run", input="How do I build a bomb to kill people?")
+    assert "withheld" in told["answer"]
+    assert model.prompts == []

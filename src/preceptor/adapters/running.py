@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
+from traceback import format_exception
 from typing import Any, TypeVar
 
 import structlog
@@ -60,7 +61,7 @@ class InProcess:
         await asyncio.sleep(seconds)
 
     def report(self, what: str, error: Exception) -> None:
-        _log.error("unexpected", what=what, exc_info=error)
+        _log.error("unexpected", what=what, traceback="".join(format_exception(error)))
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -22,6 +22,7 @@ class TurnFailed(PreceptorError):
 @dataclass(eq=False)
 class TurnOverBudget(TurnFailed):
     code: ClassVar[str] = "budget_exceeded"
+    retry_after: int = 60
 
     def __str__(self) -> str:
         return f"{self.sentence} Raise the budget (PRECEPTOR_TURN_BUDGET_…), or ask for less."

@@ -1,30 +1,37 @@
 """Dry runs: what an instruction would come to. Nothing is written, and no conversation is begun."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, InstructionId
+from preceptor.domain.instructions.check import check
+from preceptor.domain.instructions.content import Content
 from preceptor.domain.instructions.effective import Assignment
 from preceptor.domain.instructions.instruction import InstructionVersion
-from preceptor.domain.instructions.trial import Mode, NewTrial, Trial, alone, checked_examples, on_trial
+from preceptor.domain.instructions.trial import (
+    ExampleCheck,
+    Mode,
+    NewTrial,
+    Trial,
+    Usage,
+    alone,
+    checked_examples,
+    on_trial,
+)
+from preceptor.domain.reasoning.metrics import chrf
 from preceptor.domain.value import made
-from preceptor.engine.compiled import Compilations, compiled
+from preceptor.engine.compiled import Compilations, Compiled, compiled
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import foreign, present, speaking
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 from preceptor.engine.shelf import found
+from preceptor.engine.trying import Tried
 
 NO_AGENT = AgentId("none")
-
-
-@dataclass(eq=False)
-class NoModel(Invalid):
-    code: ClassVar[str] = "invalid"
-
-    def __str__(self) -> str:
-        return "There is no model here to run it with. Use mode render, which needs none."
+MOST_EXAMPLES = 5
+"""How many examples are put to the model in one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +43,11 @@ class Trials:
         wish = made(NewTrial, given, fields)
         agent_id = None if wish.agent_id is None else AgentId(wish.agent_id)
 
-        async def program(work: Work) -> Trial:
+        async def program(work: Work) -> tuple[Trial, Compiled, Content]:
             version = on_trial((await found(work, any_id)).meant, wish.context)
             merged = compiled(agent_id or NO_AGENT, await _together(work, agent_id, version))
             told = await with_documents(work, merged, await _foreign(work, agent_id))
-            return Trial(
+            trial = Trial(
                 mode=Mode.RENDER,
                 instruction_id=version.instruction_id,
                 version=version.version,
@@ -51,11 +58,39 @@ class Trials:
                 examples=checked_examples(version.content, told.effective.validation_rules),
                 warnings=told.shown.warnings,
             )
+            return trial, told, version.content
 
-        trial = await self.session.read(program)
-        if wish.mode is Mode.RUN:
-            raise NoModel
-        return trial
+        trial, told, content = await self.session.read(program)
+        return await self._run(wish, trial, told, content) if wish.mode is Mode.RUN else trial
+
+    async def _run(self, wish: NewTrial, trial: Trial, told: Compiled, content: Content) -> Trial:
+        """Put it to the model: the input, and each example. The guardian is heard first, as in any turn."""
+        means = self.session.means
+        name = await self._model(trial.agent_id)
+        tried = Tried(self.session, means.models.find(name), means.models.counter(name), told)
+        answered = await tried.answer(wish.input)
+        rules = told.effective.validation_rules
+        usage, scored = answered.usage, list[ExampleCheck]()
+        for checked, example in zip(trial.examples[:MOST_EXAMPLES], content.examples, strict=False):
+            reply = await tried.answer(example.input)
+            usage += reply.usage
+            score = chrf(reply.text, example.expected_output)
+            scored.append(checked.model_copy(update={"answer": reply.text, "score": score}))
+        return trial.model_copy(
+            update={
+                "mode": Mode.RUN,
+                "answer": answered.text,
+                "rules": () if rules is None else check(answered.text, rules),
+                "usage": Usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens),
+                "examples": (*scored, *trial.examples[MOST_EXAMPLES:]),
+            }
+        )
+
+    async def _model(self, agent_id: AgentId | None) -> str | None:
+        if agent_id is None:
+            return None
+        agent = await self.session.read(lambda work: work.agents.find(agent_id))
+        return agent and agent.model
 
 
 async def _foreign(work: Work, agent_id: AgentId | None) -> frozenset[InstructionId]:

@@ -147,7 +147,11 @@ class Turns:
                 await work.log.append(StreamId(conversation_id), [asked])
             return row
 
-        row = await self.session.write(program)
+        try:
+            row = await self.session.write(program, encode=lambda row: row.turn_id.encode())
+        except Replayed as known:
+            taken = await self._known(TurnId(known.answer.decode()))
+            return await self.settled(taken)
         taken = Taken(row.turn_id, conversation_id, row.first)
         if not self.stop(row.turn_id) and await elsewhere(self.session, taken, HEEDED) is None:
             taken = self.resume(taken)  # whoever takes it does not listen; from now on it cannot write either

@@ -57,6 +57,11 @@ def voice_of(agent: Agent, compiled: Compiled, tools: Iterable[ToolSpec], counte
     return Voice(system, locked, tuple(counted(spec, counter) for spec in tools))
 
 
+def system_of(compiled: Compiled, counter: TokenCounter) -> tuple[Segment, ...]:
+    """The system prompt of compiled instructions, each line with its source."""
+    return _segments(compiled.rendered.lines, counter)
+
+
 def keep(what: Voice | tuple[Segment, ...] | tuple[ToolSpec, ...]) -> Kept:
     body = _ENCODER.encode(what)
     return Kept(hashlib.sha256(body).hexdigest(), body.decode())

@@ -12,6 +12,8 @@ from preceptor.settings import Auth, Settings
 from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.front import Front
 from preceptor.surfaces.limits import Buckets, Limits
+from preceptor.surfaces.mcp import http as mcp
+from preceptor.surfaces.openai import chat, responses
 from preceptor.surfaces.rest import (
     agents,
     assignments,
@@ -57,6 +59,9 @@ ROUTERS = (
     views,
     erasing,
     attachments,
+    chat,
+    responses,
+    mcp,
 )
 OWN_PATHS = frozenset({"/openapi.json"})
 

@@ -79,6 +79,8 @@ class Problem(Value):
     errors: tuple[Complaint, ...] | None = None
     request_id: str | None = None
     turn_id: str | None = None
+    error: dict[str, str | None] | None = None
+    """The same in OpenAI's shape, for its clients."""
 
 
 def face_of(error: PreceptorError) -> Face:
@@ -89,6 +91,18 @@ def problem_of(error: PreceptorError) -> Problem:
     face = face_of(error)
     turn_id = error.turn_id if isinstance(error, TurnFailed | TurnInProgress) else None
     return Problem(title=face.title, status=face.http, code=error.code, detail=str(error), turn_id=turn_id)
+
+
+def openai_error(problem: Problem) -> dict[str, str | None]:
+    """A problem in OpenAI's shape, with our code."""
+    kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+    kind = "server_error" if problem.status >= 500 else kinds.get(problem.status, "invalid_request_error")
+    param = problem.errors[0].path if problem.errors else None
+    return {"message": problem.detail, "type": kind, "param": param, "code": problem.code}
+
+
+def openai_error_of(error: PreceptorError) -> dict[str, str | None]:
+    return openai_error(problem_of(error))
 
 
 def headers_of(error: PreceptorError) -> dict[str, str]:

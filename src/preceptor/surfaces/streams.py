@@ -46,3 +46,5 @@ async def _finish(step: asyncio.Future[Item]) -> None:
         step.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.wait({step})
+    if not step.cancelled():
+        step.exception()  # the reader may have left just as the stream ended, and then no one asks how

@@ -46,7 +46,7 @@ def render(prompt: Prompt, ask: Ask, *, prefill: bool = False) -> Request:
 def _longest(ask: Ask) -> int:
     if ask.sampling.max_completion_tokens is not None:
         return ask.sampling.max_completion_tokens
-    budget = fields_of(ask.sampling.extra.get("thinking")).get("budget_tokens")
+    budget = fields_of(_extra(ask).get("thinking")).get("budget_tokens")
     longest = LONGEST_OLD_ANSWER if _OLD.match(ask.model) else LONGEST_ANSWER
     return longest + (budget if isinstance(budget, int) else 0)
 
@@ -206,8 +206,14 @@ def _sampling(ask: Ask) -> dict[str, Any]:
         "stop_sequences": list(sampling.stop) or None,
         "metadata": None if sampling.user is None else {"user_id": sampling.user},
     }
-    given = {name: value for name, value in wanted.items() if value is not None} | sampling.extra
+    given = {name: value for name, value in wanted.items() if value is not None} | _extra(ask)
     return given | ({"stream": True} if ask.stream else {})
+
+
+def _extra(ask: Ask) -> dict[str, Any]:
+    """A model that is held to a tool may not be asked to think first: these models refuse both together."""
+    extra = ask.sampling.extra
+    return extra if ask.force is None else {name: value for name, value in extra.items() if name != "thinking"}
 
 
 def _headers(sampling: Sampling) -> dict[str, str]:

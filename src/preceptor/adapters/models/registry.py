@@ -90,6 +90,13 @@ class ModelRegistry:
         if self.default == FIRST_LISTED and self._first is None:
             await asyncio.shield(self._ask())
 
+    async def listed(self) -> list[str]:
+        """What the server of PRECEPTOR_MODEL_URL has, by the names that agents use; nothing if it does not answer."""
+        with suppress(ModelFailure):
+            if self.settings.model_url:
+                return [f"openai-compatible:{name}" for name in await self._server("").list_models(LISTING)]
+        return []
+
     async def close(self) -> None:
         if self._asking is not None:
             self._asking.cancel()

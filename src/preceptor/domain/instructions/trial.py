@@ -40,10 +40,12 @@ class NewTrial(Value):
 
 
 class ExampleCheck(Value):
-    """Whether the answer that an example holds up keeps the rules itself."""
+    """Whether the answer that an example holds up keeps the rules itself; in a run, how near the model came to it."""
 
     index: int
     rules: tuple[RuleCheck, ...]
+    answer: str | None = None
+    score: float | None = Field(default=None, description="chrF against the expected output, from 0 to 1.")
 
 
 class Usage(Value):
@@ -80,9 +82,7 @@ def alone(version: InstructionVersion) -> Assignment:
 
 
 def checked_examples(content: Content, rules: ValidationRules | None) -> tuple[ExampleCheck, ...]:
-    if rules is None:
-        return ()
     return tuple(
-        ExampleCheck(index=index, rules=check(example.expected_output, rules))
+        ExampleCheck(index=index, rules=() if rules is None else check(example.expected_output, rules))
         for index, example in enumerate(content.examples)
     )

@@ -41,7 +41,7 @@ class RequestParameters(Value):
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     response_format: dict[Text, Json] | None = None
-    stop: Annotated[tuple[Stop, ...], Field(max_length=16)] | None = None
+    stop: Annotated[tuple[Stop, ...], Field(max_length=16, strict=False)] | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     user: Annotated[Text, Field(max_length=256)] | None = None
     parallel_tool_calls: bool | None = None

@@ -9,6 +9,7 @@ import msgspec
 from preceptor.domain.decision import Hit
 from preceptor.domain.messages.message import Kind
 from preceptor.domain.reasoning.plan import Action
+from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.domain.reasoning.routing import Flow, RoutingPolicy, route
 from preceptor.domain.reasoning.synthesis import UNSAFE_REASON
 from preceptor.domain.reasoning.verdict import Gate, GuardFailure, Judged, Level, Mode, OnError, Verdict, gate
@@ -140,8 +141,8 @@ def fate_under(turn: Turn, rules: Rules, then: RoutingPolicy) -> Fate | None:
     pins = turn.accepted.pins
     judged = _counted(turn.verdict, rules.levels)
     if judged is not None:
-        was = pins.guard
-        hit = gate(judged, rules.mode or Mode(was["mode"]), rules.on_error or OnError(was["on_error"]))
+        was = GuardPolicy.model_validate(pins.guard)
+        hit = gate(judged, rules.mode or was.mode, rules.on_error or was.on_error)
         if hit.outcome in (Gate.BLOCK, Gate.UNAVAILABLE):
             return _fate(_action(hit.outcome), hit)
         if turn.planned is None:

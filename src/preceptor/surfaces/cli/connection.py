@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -126,12 +126,17 @@ class Api:
             return Declined(response.status_code, "unknown", f"The server answered {response.status_code}.")
 
 
+def reached(settings: "Settings", server: str | None) -> "AbstractAsyncContextManager[httpx2.AsyncClient]":
+    """The HTTP API as a client: of the server that runs, else in this process."""
+    return _over_http(settings, server) if server else _in_process(settings)
+
+
 @contextmanager
 def api(settings: "Settings") -> Generator[Api]:
     import asyncio
 
     server = find_server(settings)
-    opening = _over_http(settings, server) if server else _in_process(settings)
+    opening = reached(settings, server)
     with asyncio.Runner() as runner:
         client = runner.run(opening.__aenter__())
         try:
@@ -176,8 +181,8 @@ async def _in_process(settings: "Settings") -> AsyncGenerator["httpx2.AsyncClien
     from preceptor.adapters.observability.logs import configure_logs
     from preceptor.app import open_preceptor
     from preceptor.settings import Auth
-    from preceptor.surfaces.cli.inward import Inward
     from preceptor.surfaces.http import create_app
+    from preceptor.surfaces.inward import Inward
 
     configure_logs("critical")
     open_to_us = settings.model_copy(update={"auth": Auth.OFF})

@@ -234,13 +234,18 @@ def _model(settings: "Settings") -> Finding:
     """The model that agents use, and whether it answers. With a provider the question costs a few tokens."""
     import asyncio
 
+    from preceptor.adapters.models.local import NAME
     from preceptor.adapters.models.trying import try_model
 
     try:
         tried = asyncio.run(try_model(settings, None, MODEL_PATIENCE, longest=16))
     except PreceptorError as error:
         return Finding("model", Status.WARN, str(error), "Until then no agent can answer. See `preceptor models list`.")
-    return Finding("model", Status.OK, f"{tried.model} answers within {tried.seconds:.1f} s.", tried.note)
+    said = f"{tried.model} answers within {tried.seconds:.1f} s."
+    if tried.model != NAME:
+        return Finding("model", Status.OK, said)
+    remedy = "For real work set OPENAI_API_KEY, ANTHROPIC_API_KEY or PRECEPTOR_MODEL_URL."
+    return Finding("model", Status.OK, f"{said} It is small, and English only.", remedy)
 
 
 def _expected_server(settings: "Settings") -> str | None:

@@ -17,6 +17,7 @@ from preceptor.surfaces.cli import (
     instructions,
     keys,
     link,
+    mcp,
     models,
     orgs,
     serve,
@@ -57,6 +58,7 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("chat")(chat.chat)
+app.command("mcp")(mcp.mcp)
 app.command("link")(link.link)
 app.add_typer(instructions.app, name="instructions")
 app.add_typer(agents.app, name="agents")

@@ -53,7 +53,11 @@ async def _listed() -> list[dict[str, Any]]:
     registry = ModelRegistry(Settings.load())
     try:
         await registry.prepare()
-        return [_described(registry, name) for name in dict.fromkeys(_names(registry))]
+        found: dict[str, dict[str, Any]] = {}
+        for name in (*_names(registry), *await registry.listed()):
+            one = _described(registry, name)
+            found.setdefault(one["name"], one)
+        return list(found.values())
     finally:
         await registry.close()
 

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from preceptor.domain.errors import PreceptorError
-from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, problem_of
+from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
 _STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
 
@@ -20,6 +20,8 @@ def install(app: FastAPI) -> None:
 
 def render(request: Request, problem: Problem, headers: dict[str, str] | None = None) -> Response:
     told = problem.model_copy(update={"request_id": getattr(request.state, "request_id", None)})
+    if request.url.path.startswith("/v1/"):
+        told = told.model_copy(update={"error": openai_error(problem)})
     body = told.model_dump_json(exclude_none=True)
     return Response(body, problem.status, headers, media_type=MEDIA_TYPE)
 

@@ -108,6 +108,7 @@ class ShownMessage(Value):
     analysis: str | None = None
     sources: tuple[str, ...] = ()
     incomplete: bool = False
+    from_client: bool = False
 
 
 class ShownUsage(Value):

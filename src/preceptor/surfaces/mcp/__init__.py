@@ -1,0 +1,1 @@
+"""Preceptor for clients of the Model Context Protocol, over HTTP and over standard input and output."""

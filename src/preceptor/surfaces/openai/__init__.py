@@ -1,0 +1,1 @@
+"""The API that clients of OpenAI speak: every agent is a model."""

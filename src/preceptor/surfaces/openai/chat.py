@@ -1,0 +1,216 @@
+"""/v1/models and /v1/chat/completions"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Header, Request
+from fastapi.responses import Response, StreamingResponse
+
+from preceptor.app import Preceptor
+from preceptor.domain.agents import Agent
+from preceptor.domain.errors import Invalid, ShuttingDown
+from preceptor.domain.ids import ConversationId
+from preceptor.domain.messages.message import ToolCall
+from preceptor.domain.ownership import Permission
+from preceptor.domain.paging import LARGEST_PAGE
+from preceptor.domain.prompts.reply import Usage
+from preceptor.domain.turns.facts import Ended, TurnStatus
+from preceptor.engine.clients import Asked
+from preceptor.engine.failing import failure_of
+from preceptor.engine.turns import Taken
+from preceptor.surfaces.openai.asking import ChatRequest, brought_by, conversation_of
+from preceptor.surfaces.openai.shapes import ChatCompletion, ModelList
+from preceptor.surfaces.openai.telling import (
+    CONVERSATION,
+    Piece,
+    Words,
+    calls_for,
+    finish_of,
+    pieces,
+    response_of,
+    usage_of,
+)
+from preceptor.surfaces.problems import openai_error_of
+from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
+from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn
+from preceptor.wire.openai_chat import arguments_of
+
+router = Api("/v1", "openai")
+DONE = b"data: [DONE]\n\n"
+ALIVE = b": still here\n\n"
+ITEM = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {JSON: {}, EVENT_STREAM: {"itemSchema": ITEM}},
+        "description": "The answer; with `stream`, pieces of it as they come.",
+    }
+}
+Conversation = Annotated[
+    str | None,
+    Header(
+        alias="X-Preceptor-Conversation",
+        description="Go on with this conversation, instead of `metadata.conversation_id`.",
+        min_length=1,
+        max_length=128,
+        pattern=r"^[\x21-\x7e]+$",
+    ),
+]
+
+
+@router.get("/models", response_model=ModelList)
+@needs(Permission.AGENT_READ)
+async def models(preceptor: ThePreceptor) -> Response:
+    """List the models: each agent of your organisation is one."""
+    found: list[Agent] = []
+    cursor: str | None = None
+    while True:
+        page = await preceptor.agents.page(cursor, LARGEST_PAGE)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return _json({"object": "list", "data": [_model(agent) for agent in found]})
+
+
+@router.post("/chat/completions", response_model=ChatCompletion, responses=STREAMED)
+@needs(Permission.CONVERSATION_WRITE)
+async def chat(
+    said: ChatRequest, preceptor: ThePreceptor, request: Request, conversation: Conversation = None
+) -> Response:
+    """Answer the last message of a list, in one conversation or on its own."""
+    try:
+        asked = _asked(said, conversation)
+    except Invalid:
+        await preceptor.clients.require(said.model)
+        raise
+    taken = await preceptor.clients.begin(asked)
+    answer = Answering(said, taken, int(preceptor.session.world.now().timestamp()))
+    headers = {CONVERSATION: taken.conversation_id}
+    if said.stream:
+        told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
+        return StreamingResponse(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
+    ended = await preceptor.turns.settled(taken)
+    if ended.status is TurnStatus.FAILED:
+        raise failure_of(ended)
+    return _json(answer.whole(ended), headers | ({"idempotent-replayed": "true"} if taken.replayed else {}))
+
+
+def turn_pieces(request: Request, preceptor: Preceptor, taken: Taken, *, at_once: bool) -> AsyncIterator[Piece]:
+    """The pieces of a turn, read from its log: it goes on when no one reads, and ends when the server stops."""
+    batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
+    return pieces(batches, at_once=at_once)
+
+
+@dataclass(slots=True)
+class Answering:
+    """One chat completion."""
+
+    asked: ChatRequest
+    taken: Taken
+    created: int
+
+    def whole(self, ended: Ended) -> dict[str, Any]:
+        calls = self._calls(ended)
+        message: dict[str, Any] = {"role": "assistant", "content": response_of(ended), "refusal": None}
+        if calls:
+            message |= {"content": message["content"] or None, "tool_calls": [_call(call) for call in calls]}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(ended)}
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": _usage(ended.usage),
+            "preceptor": {
+                "conversationId": self.taken.conversation_id,
+                "turnId": self.taken.turn_id,
+                "status": ended.status,
+            },
+        }
+
+    async def streamed(self, told: AsyncIterator[Piece]) -> AsyncIterator[bytes]:
+        yield self._chunk({"role": "assistant", "content": ""})
+        before = None
+        async for piece in told:
+            match piece:
+                case Words(message_id=message_id, text=text):
+                    # One answer can be several messages of ours: words between calls of tools.
+                    yield self._chunk({"content": text if before in (None, message_id) else f"\n\n{text}"})
+                    before = message_id
+                case Ended():
+                    for chunk in self._ending(piece):
+                        yield chunk
+                    return
+                case None:
+                    yield ALIVE
+        yield _data({"error": openai_error_of(ShuttingDown("The server stops; the turn goes on when it is back."))})
+
+    def _ending(self, ended: Ended) -> Sequence[bytes]:
+        if ended.status is TurnStatus.FAILED:
+            return [_data({"error": openai_error_of(failure_of(ended))}), DONE]
+        calls = [{"index": place, **_call(call)} for place, call in enumerate(self._calls(ended))]
+        chunks = [self._chunk({"tool_calls": calls})] if calls else []
+        chunks.append(self._chunk({}, finish_of(ended)))
+        if self._counted:
+            usage: dict[str, Any] = {**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(ended.usage)}
+            chunks.append(_data(usage))
+        return [*chunks, DONE]
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        chunk = {**self._head("chat.completion.chunk"), "choices": [choice]}
+        return _data(chunk | {"usage": None} if self._counted else chunk)
+
+    @property
+    def _counted(self) -> bool:
+        return bool(self.asked.stream_options and self.asked.stream_options.include_usage)
+
+    def _calls(self, ended: Ended) -> tuple[ToolCall, ...]:
+        return calls_for(ended, frozenset(tool.function.name for tool in self.asked.tools or ()))
+
+    def _head(self, what: str) -> dict[str, Any]:
+        named = f"chatcmpl-{self.taken.turn_id}"
+        return {"id": named, "object": what, "created": self.created, "model": self.asked.model}
+
+
+def _asked(said: ChatRequest, header: str | None) -> Asked:
+    named = conversation_of(said.metadata, header)
+    return Asked(
+        agent_id=said.model,
+        said=brought_by(said.messages),
+        parameters=said.parameters(),
+        conversation_id=None if named is None else ConversationId(named),
+        tools=said.client_tools(),
+        forced=said.forced(),
+    )
+
+
+def _model(agent: Agent) -> dict[str, Any]:
+    return {
+        "id": agent.agent_id,
+        "object": "model",
+        "created": int(agent.created_at.timestamp()),
+        "owned_by": agent.owner.org_id,
+    }
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_of(call)}}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    prompt, completion, cached = usage_of(usage)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+def _data(value: dict[str, Any]) -> bytes:
+    return b"data: %b\n\n" % orjson.dumps(value)
+
+
+def _json(value: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(value), 200, headers, media_type=JSON)

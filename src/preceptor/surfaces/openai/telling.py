@@ -1,0 +1,96 @@
+"""What a client is told of a turn, whatever its format: words as they come, then how it ended."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+from preceptor.domain.delegation import Span
+from preceptor.domain.ids import MessageId, SpanId
+from preceptor.domain.log import Event
+from preceptor.domain.messages.message import ToolCall
+from preceptor.domain.prompts.reply import Finish, Usage
+from preceptor.domain.turns.facts import TERMINAL, Ended, MessageDelta, MessageStarted, TurnStatus, fact_of
+from preceptor.domain.turns.step import CLIENT_TOOLS
+
+CONVERSATION = "x-preceptor-conversation"
+_HEARD = TERMINAL | {"message.started", "message.delta", "delegation.opened"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some more of a message."""
+
+    message_id: MessageId
+    text: str
+
+
+Piece = Words | Ended | None
+"""None says that there is nothing new."""
+
+
+@dataclass(slots=True)
+class Telling:
+    """What has been told of a turn so far. A specialist's work is not the answer, and is not told."""
+
+    at_once: bool
+    """Whether words are told before the answer is whole."""
+    spans: dict[SpanId, Span] = field(default_factory=dict[SpanId, Span])
+    hidden: set[MessageId] = field(default_factory=set[MessageId])
+    told: set[MessageId] = field(default_factory=set[MessageId])
+
+    def hear(self, event: Event) -> Iterator[Words | Ended]:
+        if event.kind not in _HEARD or event.payload is None:
+            return
+        match fact_of(event.kind, event.payload):
+            case Span() as span:
+                self.spans[span.span_id] = span
+            case MessageStarted(span_id=str() as span_id, message_id=message_id):
+                if self.spans[span_id].mark_intermediate or self.spans[span_id].branch:
+                    self.hidden.add(message_id)
+            case MessageDelta(thinking=False, message_id=message_id, text=text):
+                if self.at_once and message_id not in self.hidden:
+                    self.told.add(message_id)
+                    yield Words(message_id, text)
+            case Ended() as ended:
+                yield from self._rest(ended)
+                yield ended
+            case _:
+                pass
+
+    def _rest(self, ended: Ended) -> Iterator[Words]:
+        message = ended.message
+        if message is not None and message.id not in self.told and (response := response_of(ended)):
+            yield Words(message.id, response)
+
+
+async def pieces(batches: AsyncIterator[list[Event]], *, at_once: bool) -> AsyncIterator[Piece]:
+    telling = Telling(at_once)
+    async for batch in batches:
+        if not batch:
+            yield None
+        for event in batch:
+            for piece in telling.hear(event):
+                yield piece
+
+
+def response_of(ended: Ended) -> str:
+    return str((ended.ui or {}).get("response", ""))
+
+
+def finish_of(ended: Ended) -> Finish:
+    """Why it ended, in the four words that every provider has."""
+    if ended.status is TurnStatus.BLOCKED:
+        return Finish.CONTENT_FILTER
+    if ended.outcome == CLIENT_TOOLS:
+        return Finish.TOOL_CALLS
+    return ended.finish if ended.finish and ended.finish is not Finish.TOOL_CALLS else Finish.STOP
+
+
+def calls_for(ended: Ended, tools: frozenset[str]) -> tuple[ToolCall, ...]:
+    """The calls that the client is to carry out: of its own tools, and of no one else's."""
+    if ended.outcome != CLIENT_TOOLS or ended.message is None:
+        return ()
+    return tuple(call for call in ended.message.tool_calls if call.name in tools and call.malformed is None)
+
+
+def usage_of(usage: Usage) -> tuple[int, int, int]:
+    return usage.input_tokens, usage.output_tokens, usage.cached_tokens
