@@ -28,6 +28,7 @@ from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
 from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
+from preceptor.engine.foreseeing import Foreseeing
 from preceptor.engine.impact import Impacts
 from preceptor.engine.installation import Installation
 from preceptor.engine.instructions import Instructions
@@ -129,6 +130,10 @@ class Preceptor:
     @property
     def contexts(self) -> Contexts:
         return Contexts(self.session, FORMATS)
+
+    @property
+    def foreseeing(self) -> Foreseeing:
+        return Foreseeing(self.session)
 
     @property
     def views(self) -> Views:

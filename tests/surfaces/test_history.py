@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from preceptor import Settings
-from preceptor.adapters.models.scripted import Hang, Line
-from preceptor.domain.ids import ConversationId
+from preceptor.adapters.models.scripted import Line
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure
 from preceptor.testing import Called, Say
@@ -219,3 +218,59 @@ async def test_a_summariser_that_fails_ends_the_turn_with_its_reason_and_loses_n
         after = await send(talk, "once more", "They talked.", "fine", compressionStrategy=WHOLE)
         assert (after.status_code, shown(talk)) == (200, ["q1", "S1", "once"])
         await rebuilt_to_the_byte(talk)
+
+
+async def test_the_plan_says_what_would_be_left_out_and_why_before_it_happens(settings: Settings):
+    async with talking(settings, capabilities=SMALL) as talk:
+        await spoken(talk, 6)
+        path = f"{talk.path}/context/plan"
+        all_of_it = (await talk.client.get(path)).json()
+        assert (all_of_it["messages"], all_of_it["shown"], all_of_it["leftOut"]) == (12, 12, [])
+        told = (await talk.client.get(path, params={"maxHistorySize": 3})).json()
+        assert [(one["what"], one["why"]) for one in told["leftOut"]] == [("messages 1 to 10", "maxHistorySize is 3")]
+        await talk.client.patch(talk.path, json={"parameters": {"compressionStrategy": WHOLE}})
+        [wanted] = (await talk.client.get(path)).json()["summaries"]
+        assert wanted["messages"] == 11
+        assert summarised(talk) == 0
+        problem(await talk.client.get(path, params={"maxTokens": 1}), 422, "invalid_token_limit")
+
+
+async def test_a_view_that_begins_like_another_uses_its_summaries_and_undoing_brings_all_back(settings: Settings):
+    async with talking(settings, capabilities=SMALL) as talk:
+        await spoken(talk, 6)
+        await send(talk, "q7", "They talked.", "a7", compressionStrategy=WHOLE)
+        before = summarised(talk)
+        again = await talk.post("regenerate", {"parameters": {"compressionStrategy": WHOLE}})
+        assert again.status_code == 200, again.text
+        assert (shown(talk), summarised(talk)) == (["q1", "S1", "q7"], before)
+        [_, *_, first] = await talk.views()
+        await talk.restore(first["viewId"])
+        await send(talk, "q8", "a8", compressionStrategy=WHOLE)
+        assert (shown(talk), summarised(talk)) == (["q1", "S1", "q7", "a7", "q8"], before)
+        await rebuilt_to_the_byte(talk)
+
+
+async def test_the_steps_of_delegations_go_first_and_old_tool_answers_next(settings: Settings):
+    async with talking(settings) as talk:
+        await talk.say("What is 2+2?", *DELEGATION)
+        await spoken(talk, 2, words=60)
+        before = talk.script.prompts[-1].tokens
+        cap = before + 110
+        await send(talk, "now" + " word" * 60, "fine", maxTokens=cap, lowWater=1)
+        assert talk.script.prompts[-1].tokens <= cap
+        assert "The answer is 4." in talk.script.shown
+        [*_, call] = await calls_of(talk)
+        assert {one["why"] for one in call["leftOut"]} == {"there is too much, and the steps of delegations go first"}
+        await rebuilt_to_the_byte(talk)
+
+
+async def test_a_cut_and_its_summaries_are_known_after_a_restart(settings: Settings):
+    async with talking(settings, capabilities=SMALL) as talk:
+        await spoken(talk, 6)
+        await send(talk, "q7", "They talked.", "a7", compressionStrategy=WHOLE)
+        known = talk.id
+    async with talking(settings, capabilities=SMALL) as talk:
+        body = {"content": "q8", "parameters": {"compressionStrategy": WHOLE}}
+        answer = await talk.client.post(f"/api/conversations/{known}/messages", json=body)
+        assert answer.status_code == 200, answer.text
+        assert (shown(talk), summarised(talk)) == (["q1", "S1", "q7", "a7", "q8"], 0)

@@ -99,7 +99,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     name = agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
     compiled = await effective_now(work, session.compilations, agent.agent_id)
-    spoken, client = _spoken(work, means, agent, compiled, counter), wanted.client
+    spoken, client = spoken_by(work, means, agent, compiled, counter), wanted.client
     if client.tools:
         spoken = with_tools(spoken, client.tools, counter)
     if client.brought:
@@ -111,7 +111,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     message = _message(session, wanted, counter, turn_id)
     parameters = wanted.parameters.over(wanted.conversation.parameters).over(agent.parameters)
     pins = msgspec.structs.replace(
-        _pins(means, agent, compiled, spoken, name),
+        pins_for(means, agent, compiled, spoken, name),
         parameters=parameters.model_dump(mode="json"),
         clarifications=await asked_before(work, conversation_id),
         client_tools=tuple(tool.name for tool in client.tools),
@@ -167,7 +167,7 @@ def _journal(work: Work, session: Session, past: Past, turn_id: TurnId) -> Journ
     )
 
 
-def _spoken(work: Work, means: Means, agent: Agent, compiled: Compiled, counter: TokenCounter) -> Spoken:
+def spoken_by(work: Work, means: Means, agent: Agent, compiled: Compiled, counter: TokenCounter) -> Spoken:
     """The agent's voice, made once for as long as nothing it is made from changes."""
     key = work.org, agent.agent_id
     known = means.voices.get(key)
@@ -192,7 +192,7 @@ def _message(session: Session, wanted: Wanted, counter: TokenCounter, turn_id: T
     )
 
 
-def _pins(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model: str) -> Pins:
+def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model: str) -> Pins:
     return Pins(
         agent_id=agent.agent_id,
         model=model,

@@ -85,7 +85,7 @@ def for_strategy(past: Past, strategy: Strategy, model: str, most_segments: int)
         return Reach()
     within = (number for segment in certain for number in segment.kept_within)
     first = certain[-1].last + 1
-    also = {*range(1, HEAD + 1), *within, *past.results}
+    also = {*range(1, HEAD + 1), *within, *past.results, certain[-1].last}
     return Reach(first, tuple(sorted(number for number in also if number < first)))
 
 

@@ -22,7 +22,7 @@ from preceptor.domain.history.limits import (
 )
 from preceptor.domain.history.strategy import CompressionStrategy
 from preceptor.domain.prompts.prompt import Sampling
-from preceptor.domain.value import Json, Text, Value, told
+from preceptor.domain.value import AS_TUPLE, Json, Text, Value, told
 
 _ALIASES = ("maxPromptTokens", "max_prompt_tokens")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
@@ -41,7 +41,7 @@ class RequestParameters(Value):
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     response_format: dict[Text, Json] | None = None
-    stop: Annotated[tuple[Stop, ...], Field(max_length=16, strict=False)] | None = None
+    stop: Annotated[tuple[Stop, ...], Field(max_length=16), AS_TUPLE] | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     user: Annotated[Text, Field(max_length=256)] | None = None
     parallel_tool_calls: bool | None = None
