@@ -29,6 +29,7 @@ from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
 from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
+from preceptor.engine.foreseeing import Foreseeing
 from preceptor.engine.impact import Impacts
 from preceptor.engine.installation import Installation
 from preceptor.engine.instructions import Instructions
@@ -132,6 +133,10 @@ class Preceptor:
         return Contexts(self.session, FORMATS)
 
     @property
+    def foreseeing(self) -> Foreseeing:
+        return Foreseeing(self.session)
+
+    @property
     def views(self) -> Views:
         return Views(self.session, self.settings.summary_model)
 
@@ -227,6 +232,7 @@ async def _means(
             guard=settings.guard,
             sgr=settings.sgr,
             plan_model=settings.plan_model,
+            summary_model=settings.summary_model,
             product_name=settings.product_name,
             language=settings.language,
             lease=lease,

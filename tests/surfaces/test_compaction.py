@@ -237,7 +237,7 @@ async def test_a_model_that_fails_to_summarise_changes_nothing_and_says_so(talk:
 
 
 async def test_more_than_the_model_has_room_for_is_refused_before_it_is_asked(settings: Settings):
-    async with talking(settings, capabilities=Capabilities(plans=False, context_window=900)) as talk:
+    async with talking(settings, capabilities=Capabilities(plans=False, context_window=1000)) as talk:
         await talk.say("word " * 400, "word " * 400)
         ids = [message["id"] for message in await talk.messages()]
         asked = len(talk.script.prompts)

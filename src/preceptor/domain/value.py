@@ -21,6 +21,12 @@ def _whole(number: object) -> object:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
+def _tuple(given: Any) -> Any:
+    return tuple(given) if isinstance(given, list) else given  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+AS_TUPLE = BeforeValidator(_tuple)
+"""Beside a tuple in a value that looks at what it is given before it is read: JSON has only lists."""
 FROM_JSON = BeforeValidator(_whole)
 """Beside a whole number that someone sends, after its limits: JSON does not tell 1.0 from 1."""
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]

@@ -18,12 +18,13 @@ from preceptor.engine.attachments import expanded, images_for
 from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
 from preceptor.engine.compiled import Compiled
+from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.policing import asked_before, guarded
 from preceptor.engine.ports import TokenCounter, Work
-from preceptor.engine.remembering import Past, remember
-from preceptor.engine.run import Means, Run, Spoken, tokens_of
+from preceptor.engine.remembering import Asking, Past, remember
+from preceptor.engine.run import Means, Run, Spoken
 from preceptor.engine.session import Session
 from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
@@ -98,7 +99,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     name = agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
     compiled = await effective_now(work, session.compilations, agent.agent_id)
-    spoken, client = _spoken(work, means, agent, compiled, counter), wanted.client
+    spoken, client = spoken_by(work, means, agent, compiled, counter), wanted.client
     if client.tools:
         spoken = with_tools(spoken, client.tools, counter)
     if client.brought:
@@ -110,18 +111,32 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     message = _message(session, wanted, counter, turn_id)
     parameters = wanted.parameters.over(wanted.conversation.parameters).over(agent.parameters)
     pins = msgspec.structs.replace(
-        _pins(means, agent, compiled, spoken, name),
+        pins_for(means, agent, compiled, spoken, name),
         parameters=parameters.model_dump(mode="json"),
         clarifications=await asked_before(work, conversation_id),
         client_tools=tuple(tool.name for tool in client.tools),
         forced_tool=client.forced,
         **(guarded(means, agent, model) | ({"sgr": {}} if client.results else {})),
     )
-    history = await remember(work, past, spoken.voice, message, model, parameters)
+    history = await remember(
+        work,
+        past,
+        Asking(
+            means=means,
+            voice=spoken.voice,
+            model=model,
+            counter=counter,
+            parameters=parameters,
+            pins=pins,
+            message=message,
+        ),
+    )
     if not client.results and (missing := unanswered(history)):
         later = replace(wanted, client=replace(client, brought=missing))
         return await _begin(work, session, later, agent, turn_id)
-    journal.note("turn.accepted", Accepted(pins=pins, message_id=message.id, view_id=history.view_id))
+    accepted = Accepted(pins=pins, message_id=message.id, view_id=history.view_id, compress=history.to_summarise)
+    journal.note("turn.accepted", accepted)
+    journal.fitted = history.fitted
     journal.note("message.completed", message)
     return Run(
         means=means,
@@ -132,7 +147,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         counter=counter,
         sampling=parameters.sampling(),
         history=history,
-        images=await images_for(work, (message, *(each.message for each in history.said)), model),
+        images=await images_for(work, (message, *history.messages), model),
         began=session.world.monotonic(),
     )
 
@@ -152,7 +167,7 @@ def _journal(work: Work, session: Session, past: Past, turn_id: TurnId) -> Journ
     )
 
 
-def _spoken(work: Work, means: Means, agent: Agent, compiled: Compiled, counter: TokenCounter) -> Spoken:
+def spoken_by(work: Work, means: Means, agent: Agent, compiled: Compiled, counter: TokenCounter) -> Spoken:
     """The agent's voice, made once for as long as nothing it is made from changes."""
     key = work.org, agent.agent_id
     known = means.voices.get(key)
@@ -177,7 +192,7 @@ def _message(session: Session, wanted: Wanted, counter: TokenCounter, turn_id: T
     )
 
 
-def _pins(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model: str) -> Pins:
+def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model: str) -> Pins:
     return Pins(
         agent_id=agent.agent_id,
         model=model,
@@ -195,4 +210,5 @@ def _pins(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model:
         may_delegate="delegate" in agent.permissions,
         limits=means.limits,
         counter=compiled.counter,
+        summary_model=means.summary_model,
     )

@@ -13,8 +13,9 @@ from preceptor.domain.messages.brought import Brought, open_calls, settled
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, encode
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.reasoning.plan import TOOL_NAME
+from preceptor.engine.counting import tokens_of
 from preceptor.engine.ports import TokenCounter, Work
-from preceptor.engine.run import History, Spoken, tokens_of
+from preceptor.engine.run import History, Spoken
 from preceptor.engine.session import Session
 from preceptor.engine.talk import MessagePlace
 from preceptor.engine.voice import counted, keep

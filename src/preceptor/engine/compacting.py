@@ -22,12 +22,12 @@ from preceptor.domain.messages.message import Message, Role, Text, encode
 from preceptor.domain.prompts.assemble import Placed, for_models
 from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.engine.branching import switch
+from preceptor.engine.counting import tokens_of
 from preceptor.engine.guarding import GuardClient
 from preceptor.engine.looking import Look, at_rest, next_view, said_in
 from preceptor.engine.policing import guard_of
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch
-from preceptor.engine.run import tokens_of
 from preceptor.engine.session import Session
 from preceptor.engine.squashing import Squash, Squashed
 from preceptor.engine.talk import MessagePlace

@@ -80,13 +80,10 @@ class Contexts:
 
 
 async def _call(work: Work, message: Message) -> Call:
-    if message.sources:
-        return await call_of_summary(work, message)
     row = await work.turns.find(message.turn_id)
-    assert row is not None
-    turn = fold(message.turn_id, await events_of(work, row))
     assert message.call_id is not None
-    return turn.calls[message.call_id]
+    turn = fold(message.turn_id, [] if row is None else await events_of(work, row))
+    return turn.calls.get(message.call_id) or await call_of_summary(work, message)
 
 
 async def rebuilt(work: Work, conversation: ConversationId, call: Call, turn_id: TurnId) -> Prompt:
@@ -107,14 +104,26 @@ async def _placed(work: Work, conversation: ConversationId, call: Call) -> list[
     placed: list[Placed] = []
     for first, last in call.shown:
         placed += await work.messages.between(conversation, first, last)
-    for message_id in call.aside:
-        there = await work.messages.find(message_id)
-        assert there is not None
-        assert there[2] is not None
-        placed.append(Placed(0, there[2]))
+    for at, message_id in call.summaries:
+        placed.insert(at, await _beside(work, message_id))
+    placed += [await _beside(work, message_id) for message_id in call.aside]
+    placed = [_altered(each, call) for each in placed]
     if call.images:
         placed = with_images(placed, await images_in(work, (each.message for each in placed)))
     return placed
+
+
+async def _beside(work: Work, message_id: MessageId) -> Placed:
+    """A message that has no place of its own."""
+    there = await work.messages.find(message_id)
+    assert there is not None
+    assert there[2] is not None
+    return Placed(0, there[2])
+
+
+def _altered(placed: Placed, call: Call) -> Placed:
+    how = call.altered.get(placed.message.id)
+    return placed if how is None else Placed(placed.place, how.of(placed.message), placed.withheld)
 
 
 def context_of(call: Call, prompt: Prompt, render: Format) -> Context:

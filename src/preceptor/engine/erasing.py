@@ -37,7 +37,6 @@ class _Refers(msgspec.Struct, rename="camel"):
     """Of a call: the texts that it refers to by hash."""
 
     system: str
-    altered: dict[str, str] = {}
 
 
 _CALL = msgspec.json.Decoder(_Refers)
@@ -100,7 +99,7 @@ async def _erase(work: Work, caller: Caller, conversation: Conversation) -> Eras
 
 
 async def _own_texts(work: Work, stream: StreamId) -> set[str]:
-    """The hashes of texts that only this conversation refers to: messages in another form, and specialists' prompts.
+    """The hashes of texts that only this conversation refers to: specialists' prompts.
 
     An agent's own prompt and its tools are no one's words, and are shared by all conversations with it.
     """
@@ -110,9 +109,7 @@ async def _own_texts(work: Work, stream: StreamId) -> set[str]:
     while batch := await work.log.after(stream, seq, BATCH):
         for event in batch:
             if event.kind == "call.started" and event.payload is not None:
-                call = _CALL.decode(event.payload)
-                systems.add(call.system)
-                own.update(call.altered.values())
+                systems.add(_CALL.decode(event.payload).system)
         seq = batch[-1].seq
     for sha256 in systems:
         body = await work.blobs.get(sha256)

@@ -39,13 +39,18 @@ class TurnTimeout(TurnFailed, Upstream):
 
 
 @dataclass(eq=False)
+class TurnUncompressed(TurnFailed, Upstream):
+    code: ClassVar[str] = "compression_failed"
+
+
+@dataclass(eq=False)
 class TurnUnguarded(TurnFailed):
     code: ClassVar[str] = "guard_unavailable"
     retry_after: int = 5
 
 
 _BY_CODE: dict[str, type[TurnFailed]] = {
-    kind.code: kind for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUnguarded)
+    kind.code: kind for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUncompressed, TurnUnguarded)
 }
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preceptor.domain.errors import Unavailable
-from preceptor.domain.ids import ConversationId, MessageId, OrgId, StreamId, TurnId
+from preceptor.domain.history.segment import State
+from preceptor.domain.ids import ConversationId, MessageId, OrgId, StreamId, TurnId, ViewId
 from preceptor.domain.log import Event, Fenced, NewEvent
-from preceptor.domain.messages.message import Message
+from preceptor.domain.messages.message import Kind, Message
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.turns.facts import Ended, event
@@ -35,6 +36,7 @@ class Batch:
     blobs: tuple[tuple[str, str], ...]
     ended: Ended | None
     withheld: tuple[tuple[MessageId, int], ...] = ()
+    fitted: tuple[ViewId, State] | None = None
 
 
 class Torn(Unavailable):
@@ -63,6 +65,8 @@ class Journal:
     said: list[Said] = field(default_factory=list[Said])
     blobs: dict[str, str] = field(default_factory=dict[str, str])
     withheld: dict[MessageId, int] = field(default_factory=dict[MessageId, int])
+    fitted: tuple[ViewId, State] | None = None
+    """What the next request in this view is to know of how history was cut."""
     turnstile: Any = None
     torn: bool = False
     """Something of it never reached the disk, so nothing may follow: whoever goes on begins from the log."""
@@ -88,8 +92,9 @@ class Journal:
     def take(self) -> Batch:
         """All that waits, to be written in one transaction."""
         blobs = tuple(self.blobs.items())
-        batch = Batch(tuple(self.waiting), tuple(self.said), blobs, self.turn.ended, tuple(self.withheld.items()))
-        self.waiting, self.said, self.blobs, self.withheld = [], [], {}, {}
+        withheld = tuple(self.withheld.items())
+        batch = Batch(tuple(self.waiting), tuple(self.said), blobs, self.turn.ended, withheld, self.fitted)
+        self.waiting, self.said, self.blobs, self.withheld, self.fitted = [], [], {}, {}, None
         return batch
 
     async def commit(self) -> None:
@@ -116,7 +121,9 @@ class Journal:
     def _place(self, message: Message) -> None:
         span = message.span_id
         branch = None if span is None else self.turn.lanes[span].root
-        if branch is None:
+        if message.kind is Kind.SUMMARY:
+            self.said.append(Said(len(self.waiting) - 1, message, 0, 0))
+        elif branch is None:
             self.place += 1
             self.cum += message.tokens
             self.here.append(Placed(self.place, message))
@@ -129,7 +136,7 @@ class Journal:
 async def write_down(
     work: Work, conversation_id: ConversationId, batch: Batch, events: list[Event], turn_id: TurnId
 ) -> None:
-    """Everything of a batch but the events themselves. What was said in a branch is placed below zero, by its row."""
+    """Everything of a batch but the events themselves. What has no place is placed below zero, by its row."""
     rows = [
         (MessagePlace(said.place or -events[said.index].seq, events[said.index].seq, said.cum), said.message)
         for said in batch.said
@@ -140,5 +147,7 @@ async def write_down(
         await work.blobs.put(sha256, body)
     for message_id, tokens in batch.withheld:
         await work.messages.withhold(message_id, tokens)
+    if batch.fitted is not None:
+        await work.histories.put(conversation_id, *batch.fitted)
     if batch.ended is not None and not await work.turns.settle(turn_id, batch.ended.status, events[-1].seq):
         raise Fenced(stream=StreamId(conversation_id))

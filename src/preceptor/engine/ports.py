@@ -23,7 +23,7 @@ from preceptor.engine.library import (
     PublishedRepository,
     RatingRepository,
 )
-from preceptor.engine.repositories import AttachmentRepository, ViewRepository
+from preceptor.engine.repositories import AttachmentRepository, HistoryRepository, ViewRepository
 from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
 
 Result = TypeVar("Result")
@@ -198,6 +198,9 @@ class Work(Protocol):
 
     @property
     def views(self) -> ViewRepository: ...
+
+    @property
+    def histories(self) -> HistoryRepository: ...
 
     @property
     def attachments(self) -> AttachmentRepository: ...

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from preceptor.domain.errors import NotFound, PreceptorError
+from preceptor.domain.errors import Invalid, NotFound, PreceptorError
 from preceptor.domain.ids import StreamId, TurnId
 from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Message
@@ -20,8 +20,8 @@ from preceptor.domain.turns.turn import Turn, fold
 from preceptor.engine.attachments import images_for
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
-from preceptor.engine.remembering import Past, remember
-from preceptor.engine.run import Means, Run
+from preceptor.engine.remembering import Asking, Past, remember
+from preceptor.engine.run import History, Means, Run
 from preceptor.engine.session import Session
 from preceptor.engine.talk import TurnRow
 from preceptor.engine.voice import read_voice
@@ -95,7 +95,20 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
     total = await work.messages.sum_at(row.conversation_id, before)
     age = (work.now - from_micros(events[0].at)) / timedelta(seconds=1)
     past = Past(row.conversation_id, before, total)
-    history = await remember(work, past, voice, question, model, parameters)
+    try:
+        asking = Asking(
+            means=means,
+            voice=voice,
+            model=model,
+            counter=counter,
+            parameters=parameters,
+            pins=pins,
+            message=question,
+            summarise=turn.compressed is None or turn.compressed.failed is None,
+        )
+        history = await remember(work, past, asking)
+    except Invalid as failure:  # it cannot be asked any more, only ended
+        model, history = Gone(pins.model, failure), History([])
     return Run(
         means=means,
         world=world,
@@ -105,7 +118,7 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
         counter=counter,
         sampling=parameters.sampling(),
         history=history,
-        images=await images_for(work, (question, *(each.message for each in history.said)), model),
+        images=await images_for(work, (question, *history.messages), model),
         began=world.monotonic() - max(0.0, age),
     )
 

@@ -1,21 +1,39 @@
 """Remembering: the part of a conversation's past that a turn is shown, found without reading the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preceptor.domain.conversations.view import Run, View, count, shown, tokens
+import msgspec
+
+from preceptor.domain.conversations.view import Run, View, count, root, shown, tokens
+from preceptor.domain.history.entry import Entry, question_of
+from preceptor.domain.history.limits import Costs, Limits, legal_start
+from preceptor.domain.history.segment import State
+from preceptor.domain.history.tape import ArrayTape
 from preceptor.domain.ids import ConversationId
 from preceptor.domain.messages.message import Message, Role
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.prompts.parameters import RequestParameters
-from preceptor.domain.turns.facts import LeftOut
-from preceptor.engine.ports import ChatModel, Work
-from preceptor.engine.run import History
-from preceptor.engine.voice import Voice
+from preceptor.domain.prompts.prompt import ToolSpec
+from preceptor.domain.reasoning.policy import SgrPolicy
+from preceptor.domain.turns.facts import LeftOut, Pins
+from preceptor.engine import reaching
+from preceptor.engine.fitting import Before, Fit, entry_at
+from preceptor.engine.ports import ChatModel, TokenCounter, Work
+from preceptor.engine.reaching import Reach, said_in
+from preceptor.engine.run import History, Means
+from preceptor.engine.voice import Voice, tools_for
 
 ROOM = 0.85
 """The share of a model's window that may be filled before it answers."""
-TOOL_ROOM = 400
+ASSESSMENT = 120
+"""Tokens of what the guardian may say of a question, which is shown with it."""
+SUMMARISED = 0.5
+"""The share of the summariser's window that one summary can stand for."""
+
+
+HIDES = "the current view hides them"
 
 
 class Past(NamedTuple):
@@ -26,79 +44,206 @@ class Past(NamedTuple):
     total: int
 
 
-async def remember(
-    work: Work, past: Past, voice: Voice, message: Message, model: ChatModel, parameters: RequestParameters
-) -> History:
-    """As much of the newest as there is room for, beginning with something that a user said."""
-    conversation, last, total = past
-    if not last:
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """A request: what it costs besides history, and what it wants of it."""
+
+    means: Means
+    voice: Voice
+    model: ChatModel
+    counter: TokenCounter
+    parameters: RequestParameters
+    pins: Pins
+    message: Message | None
+    summarise: bool = True
+    costs: Costs = field(init=False)
+    limits: Limits = field(init=False)
+
+    def __post_init__(self) -> None:
+        able, limits = self.model.capabilities, self.parameters.limits()
+        system = sum(piece.tokens for piece in self.voice.system)
+        tools = self._tools() if able.tools else ()
+        fixed = system + sum(tool.tokens for tool in tools) + able.message_overhead * bool(self.voice.system)
+        fixed += ASSESSMENT if self.pins.guard else 0
+        window = max(int(able.context_window * ROOM), min(able.context_window, fixed + self.asked))
+        self.costs = Costs(system, fixed, window)
+        window = int(able.context_window * SUMMARISED)
+        if limits.strategy is not None and self.pins.summary_model is not None:
+            window = int(self.means.models.find(self.summariser).capabilities.context_window * SUMMARISED)
+        least = min(limits.summariser_window, window)
+        self.limits = msgspec.structs.replace(limits, summarise=self.summarise, summariser_window=least)
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        delegates = self.pins.may_delegate
+        known = self.means.openings.get((self.pins.voice, delegates))
+        if known is not None:
+            return known.tools
+        return tools_for(self.voice, None, may_delegate=delegates, counter=self.counter)
+
+    @property
+    def cap(self) -> int:
+        window = self.costs.window or 0
+        return min(window, self.parameters.max_tokens or window)
+
+    @property
+    def room(self) -> int:
+        """How many tokens of history there can be."""
+        return self.cap - self.costs.fixed - self.asked
+
+    @property
+    def asked(self) -> int:
+        return 0 if self.message is None else self.message.tokens + self.overhead
+
+    @property
+    def overhead(self) -> int:
+        return self.model.capabilities.message_overhead
+
+    @property
+    def summariser(self) -> str:
+        return self.pins.summary_model or self.pins.model
+
+    @property
+    def analyses(self) -> int:
+        return SgrPolicy.model_validate(self.pins.sgr).retain_analysis_turns if self.pins.sgr else 1
+
+    def entry(self, placed: Placed, seq: int) -> Entry:
+        again = None if self.parameters.enable_token_caching else self.counter
+        return entry_at(placed, seq, analyses=self.analyses, counter=again)
+
+
+async def remember(work: Work, past: Past, asking: Asking) -> History:
+    """What a request is shown of the past: all of it, or what its limits and the model's window leave of it."""
+    view = await work.views.current(past.conversation) if past.last else None
+    if view is None:
+        return _nothing_said(asking, past.conversation)
+    runs = shown(view, past.last, past.total)
+    hidden = tuple(_hidden(past, runs))
+    view_id = view.view_id if view.step else None
+    if _has_room(asking, runs):
+        said = await said_in(work, past.conversation, runs)
+        if not said or said[0].message.role is Role.USER:
+            pinned = frozenset(each.message.id for each in said if each.place in view.results)
+            return History(said, hidden, view_id, pinned=pinned, cap=asking.parameters.max_tokens)
+    fit = await _fit(work, view, runs, asking)
+    for message_id in fit.needed:
+        there = await work.messages.find(message_id)
+        assert there is not None
+        assert there[2] is not None
+        fit.summaries[message_id] = there[2]
+    history = History([], hidden, view_id, cap=asking.parameters.max_tokens, fit=fit)
+    show(history)
+    return history
+
+
+def show(history: History) -> None:
+    """Let a history be what was decided."""
+    fit = history.fit
+    assert fit is not None
+    history.said, history.altered, history.pinned = fit.said(), fit.altered(), fit.pinned
+    hidden = tuple(one for one in history.left_out if one.why == HIDES)
+    history.left_out = (*fit.left_out(), *hidden)
+    history.invalidated = fit.cut.invalidated
+
+
+def _has_room(asking: Asking, runs: Sequence[Run]) -> bool:
+    """Whether everything can be shown, by the sums that are stored."""
+    parameters = asking.parameters
+    if parameters.compression_strategy is not None or not parameters.enable_token_caching:
+        return False
+    if parameters.max_history_size is not None and count(runs) + 1 > parameters.max_history_size:
+        return False
+    return tokens(runs) + asking.overhead * count(runs) <= asking.room
+
+
+async def _fit(work: Work, view: View, runs: tuple[Run, ...], asking: Asking) -> Fit:
+    past = reaching.Past(view, runs, await reaching.state_of(work, view))
+    limits = asking.limits
+    if limits.strategy is not None:
+        reach = reaching.for_strategy(past, limits.strategy, asking.summariser, limits.most_segments)
+        placed = await reaching.read(work, past, reach)
+        tape = _tape(asking, placed, past.count)
+        tape.said += past.count - len(placed)
+        return _fitted(asking, past, tape, placed)
+    room, size = asking.room, limits.max_history_size
+    reach = await reaching.within_limits(work, past, asking.cap, room, size)
+    placed = await reaching.read(work, past, reach)
+    tape = _tape(asking, placed, past.count)
+    while reach.first > 1 and not reach.sticky and not reach.sized and _could_hold_more(tape, asking):
+        room *= 2
+        reach = await reaching.within_limits(work, past, asking.cap, room, size)
+        placed = await reaching.read(work, past, reach)
+        tape = _tape(asking, placed, past.count)
+    return _fitted(asking, past, tape, placed, reach)
+
+
+def _tape(asking: Asking, placed: Mapping[int, Placed], last: int) -> ArrayTape:
+    entries = [asking.entry(placed[number], number) for number in sorted(placed)]
+    if asking.message is not None:
+        entries.append(asking.entry(Placed(0, asking.message), last + 1))
+    return ArrayTape(entries, asking.overhead)
+
+
+def _could_hold_more(tape: ArrayTape, asking: Asking) -> bool:
+    """Even with everything that can be left out of it left out there is room."""
+    return asking.costs.fixed + tape.pinned + tape.lean[-1] <= asking.cap
+
+
+def _fitted(
+    asking: Asking, past: reaching.Past, tape: ArrayTape, placed: dict[int, Placed], reach: Reach | None = None
+) -> Fit:
+    state, before = (past.state, Before()) if reach is None else _begun(asking, past, tape, placed, reach)
+    return Fit(
+        tape=tape,
+        limits=asking.limits,
+        costs=asking.costs,
+        state=state,
+        view_id=past.view.view_id,
+        summariser=asking.summariser,
+        placed=placed,
+        runs=past.runs,
+        counter=asking.counter,
+        before=before,
+    )
+
+
+def _begun(
+    asking: Asking, past: reaching.Past, tape: ArrayTape, placed: Mapping[int, Placed], reach: Reach
+) -> tuple[State, Before]:
+    """A tape that is only the end of a longer one is cut behind its first entry at least."""
+    state = past.state
+    if reach.first == 1:
+        return state, Before()
+    hidden = reach.first - 1 - len(reach.also)
+    read = sum(each.message.tokens for each in placed.values())
+    cut = state.cut
+    if reach.sized or not reach.sticky:
+        at = legal_start(tape, min(tape.find(reach.first) + 1, len(tape)), question_of(tape))
+        begins = tape[at].seq if at < len(tape) else past.count + 2
+        cut = max(begins, state.cut) if reach.sticky else begins
+    forced, restore = (cut, state.cut if reach.sticky else 0) if reach.sized else (0, 0)
+    kept = state if reach.sticky else State(segments=state.segments, last=state.last, first=state.first)
+    before = Before(hidden, tokens(past.runs) - read, forced, restore)
+    return msgspec.structs.replace(kept, cap=asking.cap, cut=cut), before
+
+
+def _nothing_said(asking: Asking, conversation: ConversationId) -> History:
+    """The first message of a conversation: whether it can be asked at all."""
+    if asking.room >= 0 and asking.parameters.max_tokens is None:
         return History([])
-    cap = int(model.capabilities.context_window * ROOM)
-    room = min(cap, parameters.max_tokens or cap) - _fixed(voice, message)
-    view = await work.views.current(conversation)
-    runs = shown(view, last, total)
-    kept = await _newest(work, view, runs, room, model.capabilities.message_overhead)
-    return History(kept, tuple(_left_out(past, runs, kept, room)), view.view_id if view.step else None)
+    _fitted(asking, reaching.Past(root(conversation), (), State()), _tape(asking, {}, 0), {})
+    return History([])
 
 
-async def _newest(work: Work, view: View, runs: Sequence[Run], room: int, overhead: int) -> list[Placed]:
-    """What there is room for; what stands for others always is there, where they were."""
-    conversation = view.conversation_id
-    if tokens(runs) + overhead * count(runs) <= room:
-        return await _said(work, conversation, runs)
-    pins = await _said(work, conversation, [Run(place, place, 0, 0) for place in view.results])
-    room -= sum(pin.message.tokens + overhead for pin in pins)
-    newest = await _said(work, conversation, await _last_runs(work, conversation, runs, room))
-    kept = within([each for each in newest if each.place not in view.results], room, overhead, cut=True)
-    return sorted((*pins, *kept), key=lambda each: _position(runs, each.place)) if pins else kept
-
-
-def _position(runs: Sequence[Run], place: int) -> tuple[int, int]:
-    return next(number for number, run in enumerate(runs) if run.first <= place <= run.last), place
-
-
-async def _last_runs(work: Work, conversation: ConversationId, runs: Sequence[Run], room: int) -> list[Run]:
-    """The last of the runs that together have no more tokens than there is room for."""
-    found: list[Run] = []
-    for run in reversed(runs):
-        if run.tokens > room:
-            beyond = await work.messages.first_beyond(conversation, run.through - room)
-            first = run.last + 1 if beyond is None else max(run.first, beyond + 1)
-            return [Run(first, run.last, 0, 0), *found] if first <= run.last else found
-        found.insert(0, run)
-        room -= run.tokens
-    return found
-
-
-async def _said(work: Work, conversation: ConversationId, runs: Sequence[Run]) -> list[Placed]:
-    return [each for run in runs for each in await work.messages.between(conversation, run.first, run.last)]
-
-
-def _left_out(past: Past, runs: Sequence[Run], kept: list[Placed], room: int) -> Iterator[LeftOut]:
-    if left := count(runs) - len(kept):
-        why = f"the model's window has room for {room} tokens of history"
-        gone = tokens(runs) - sum(each.message.tokens for each in kept)
-        one_run = len(runs) == 1 and runs[0].first == 1
-        yield LeftOut(
-            what=f"messages 1 to {left}" if one_run else f"{left} messages",
-            why=why,
-            tokens=gone,
-            places=(1, left) if one_run else None,
-        )
+def _hidden(past: Past, runs: Sequence[Run]) -> Iterator[LeftOut]:
     if hidden := past.last - count(runs):
-        yield LeftOut(what=f"{hidden} messages", why="the current view hides them", tokens=past.total - tokens(runs))
+        yield LeftOut(what=f"{hidden} messages", why=HIDES, tokens=past.total - tokens(runs))
 
 
-def within(said: list[Placed], room: int, overhead: int, *, cut: bool = False) -> list[Placed]:
+def within(said: list[Placed], room: int, overhead: int) -> list[Placed]:
     """The newest that fit, from the first of them that a user said: an exchange is shown whole or not at all."""
     used = sum(each.message.tokens + overhead for each in said)
     start = 0
-    while start < len(said) and (used > room or ((start or cut) and said[start].message.role is not Role.USER)):
+    while start < len(said) and (used > room or (start and said[start].message.role is not Role.USER)):
         used -= said[start].message.tokens + overhead
         start += 1
     return said[start:]
-
-
-def _fixed(voice: Voice, message: Message) -> int:
-    pieces = sum(piece.tokens for piece in (*voice.system, *voice.tools))
-    return pieces + message.tokens + TOOL_ROOM

@@ -1,4 +1,4 @@
-"""Where views and attachments are kept."""
+"""Where views, what is left of requests in them, and attachments are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from preceptor.domain.conversations.view import View
-from preceptor.domain.ids import AttachmentId, ConversationId, UserId
+from preceptor.domain.history.segment import State
+from preceptor.domain.ids import AttachmentId, ConversationId, UserId, ViewId
 
 
 class ViewRepository(Protocol):
@@ -15,6 +16,12 @@ class ViewRepository(Protocol):
     async def current(self, conversation: ConversationId) -> View: ...
 
     async def all(self, conversation: ConversationId) -> Sequence[View]: ...
+
+
+class HistoryRepository(Protocol):
+    async def find(self, conversation: ConversationId, view: ViewId) -> State | None: ...
+
+    async def put(self, conversation: ConversationId, view: ViewId, state: State) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,34 +6,24 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-import orjson
 
 from preceptor.domain.delegation import Limits, Span
+from preceptor.domain.history.segment import State
 from preceptor.domain.ids import AgentId, CallId, InstructionId, MessageId, OrgId, TurnId, ViewId
 from preceptor.domain.messages.directive import INTERMEDIATE, Directive, written
-from preceptor.domain.messages.message import (
-    AnyPart,
-    Attachment,
-    Kind,
-    Message,
-    Role,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.prompts.prompt import Sampling
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
-from preceptor.domain.turns.facts import LeftOut, Pins
+from preceptor.domain.turns.facts import Altered, LeftOut, Pins
 from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.counting import tokens_of
+from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
 from preceptor.engine.talk import Handle, Runner, Tools
 from preceptor.engine.voice import Kept, Opening, Voice
 
-IMAGE_TOKENS = 1_000
-"""What an image is taken to cost: providers count them each in their own way."""
 LEASE = timedelta(seconds=30)
 
 
@@ -51,6 +41,7 @@ class Means:
     guard: GuardPolicy = GuardPolicy()  # noqa: RUF009 - it never changes
     sgr: SgrPolicy = SgrPolicy()  # noqa: RUF009 - it never changes
     plan_model: str | None = None
+    summary_model: str | None = None
     product_name: str = "Preceptor"
     language: str = "en"
     settled: Callable[[Turn], None] | None = None
@@ -100,6 +91,36 @@ class History:
     left_out: tuple[LeftOut, ...] = ()
     view_id: ViewId | None = None
     """The view that it is part of; None for the one that shows everything."""
+    altered: dict[MessageId, Altered] = field(default_factory=dict[MessageId, Altered])
+    """Those of it that are shown in another form."""
+    pinned: frozenset[MessageId] = frozenset()
+    """Those that must be shown."""
+    cap: int | None = None
+    """How many tokens the request asked for at most."""
+    invalidated: int = 0
+    """Tokens that a provider's cache can no longer serve."""
+    fit: Fit | None = None
+    """How it was decided, where there was something to decide."""
+
+    @property
+    def to_summarise(self) -> bool:
+        return self.fit is not None and bool(self.fit.cut.spans)
+
+    @property
+    def fitted(self) -> tuple[ViewId, State] | None:
+        """What is to be kept of how it was decided; nothing while it is not decided yet, or was not limited."""
+        fit = self.fit
+        if fit is None or fit.cut.spans:
+            return None
+        after = fit.after
+        limited = fit.limits.requires_history_management or after.cut or after.spans or after.payloads
+        return (fit.view_id, after) if limited else None
+
+    @property
+    def messages(self) -> Iterator[Message]:
+        """All that may be shown, also if it turns out that they cannot be summarised."""
+        said = self.fit.placed.values() if self.fit is not None and self.to_summarise else self.said
+        return (each.message for each in said)
 
 
 @dataclass(slots=True)
@@ -197,27 +218,3 @@ class Run:
         return msgspec.structs.replace(
             message, analysis=analysis, analysis_tokens=tokens, tokens=message.tokens + tokens
         )
-
-
-def tokens_of(parts: tuple[AnyPart, ...], counter: TokenCounter) -> int:
-    return sum(_tokens(part, counter) for part in parts)
-
-
-def _tokens(part: AnyPart, counter: TokenCounter) -> int:
-    match part:
-        case Text(text=text):
-            return counter.count(text)
-        case ToolCall():
-            return counter.count(part.name) + counter.count(part.malformed or _json(part.arguments))
-        case ToolResult(content=content):
-            return counter.count(content)
-        case Thinking():
-            return 0
-        case Attachment(is_image=True):
-            return IMAGE_TOKENS
-        case _:
-            return counter.count(part.name)
-
-
-def _json(arguments: dict[str, object]) -> str:
-    return orjson.dumps(arguments).decode()

@@ -7,23 +7,20 @@ import msgspec
 
 from preceptor.domain.conversations.compaction import TEMPLATES, Strategy, SummaryFailed
 from preceptor.domain.errors import Invalid
-from preceptor.domain.history.summary import quotation
 from preceptor.domain.ids import CallId, ConversationId, StreamId
 from preceptor.domain.log import NewEvent
-from preceptor.domain.messages.message import Text
-from preceptor.domain.prompts.assemble import Placed, assemble
-from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
-from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure, Reply, Usage
-from preceptor.domain.prompts.source import AnySource, FromEngine, FromMessage
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.prompt import Request
+from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.turns.facts import Call, CallEnded, CallOutcome
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.session import Session
 from preceptor.engine.stages.listen import priced
-from preceptor.engine.voice import Kept, keep
+from preceptor.engine.summarising import fault_in, summary_call, summary_prompt, written_in
+from preceptor.engine.voice import Kept
 
 ROOM = 0.85
 """The share of a model's window that may be filled before it answers."""
-PURPOSE = "summary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,54 +46,17 @@ class Squash:
 
     async def write(self, said: Sequence[Placed]) -> Squashed:
         template, instruction = TEMPLATES[self.strategy]
-        prompt = self._prompt(template, instruction, said)
-        asked = Ask(model=self.model.name)
-        request = self.model.render(prompt, asked)
-        kept = keep(prompt.system)
-        call = self._call(prompt, asked, request, kept)
-        seq = await self._note("call.started", call, kept)
-        text = await self._answer(call, request)
-        return Squashed(text, self.model.name, template, call.call_id, seq)
-
-    def _prompt(self, template: str, instruction: str, said: Sequence[Placed]) -> Prompt:
-        told = FromEngine(f"template {template}")
-        frame = FromEngine("transcript")
-        transcript = (
-            self._segment("<transcript>", frame),
-            *(
-                self._segment(quotation(number, each.message), FromMessage(each.message.id, each.place))
-                for number, each in enumerate(said, 1)
-            ),
-            self._segment("</transcript>", frame),
-        )
-        overhead = self.model.capabilities.message_overhead
-        prompt = assemble((self._segment(instruction, told),), (), transcript, (), overhead=overhead)
+        prompt = summary_prompt(template, instruction, said, self.model, self.counter)
         room = int(self.model.capabilities.context_window * ROOM)
         if prompt.tokens > room:
             raise Invalid(
                 f"These messages are {prompt.tokens} tokens, and the model {self.model.name!r} has room for {room}. "
                 "Choose fewer of them, or send the `text` yourself."
             )
-        return prompt
-
-    def _segment(self, text: str, source: AnySource) -> Segment:
-        return Segment(text=text, source=source, tokens=self.counter.count(text))
-
-    def _call(self, prompt: Prompt, asked: Ask, request: Request, kept: Kept) -> Call:
-        return Call(
-            call_id=CallId(self.session.world.new_id()),
-            purpose=PURPOSE,
-            model=self.model.name,
-            attempt=1,
-            tokens=prompt.tokens,
-            format=request.format,
-            sha256=request.sha256,
-            ask=asked,
-            system=kept.sha256,
-            shown=(),
-            tail=prompt.tail,
-            overhead=prompt.overhead,
-        )
+        made = summary_call(CallId(self.session.world.new_id()), prompt, self.model)
+        seq = await self._note("call.started", made.call, made.kept)
+        text = await self._answer(made.call, made.request)
+        return Squashed(text, self.model.name, template, made.call.call_id, seq)
 
     async def _answer(self, call: Call, request: Request) -> str:
         """What the model says, if it says all of it. However it ends is noted."""
@@ -114,12 +74,9 @@ class Squash:
             await self.session.means.runner.shielded(
                 self._end(msgspec.structs.replace(ended, milliseconds=took)),
             )
-        text = "".join(part.text for part in reply.parts if isinstance(part, Text)).strip()
-        if not text:
-            raise SummaryFailed(self.strategy.value, "it said nothing")
-        if reply.finish is Finish.LENGTH:
-            raise SummaryFailed(self.strategy.value, "its answer was cut off")
-        return text
+        if wrong := fault_in(reply):
+            raise SummaryFailed(self.strategy.value, wrong)
+        return written_in(reply)
 
     async def _reply(self, request: Request) -> Reply:
         async for piece in self.model.send(request, self.session.means.limits.seconds):

@@ -1,14 +1,26 @@
 """The turn, on one screen. What comes next is a function of where it stands, so it can go on after any interruption.
 
-accept → moderate → plan → ask → act → … → settle
+accept → moderate → compress → plan → ask → act → … → settle
 """
 
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.domain.turns.step import Act, AskModel, Close, Forget, MakePlan, Moderate, Rest, Settle, next_step
+from preceptor.domain.turns.step import (
+    Act,
+    AskModel,
+    Close,
+    Compress,
+    Forget,
+    MakePlan,
+    Moderate,
+    Rest,
+    Settle,
+    next_step,
+)
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.run import Run
 from preceptor.engine.stages.act import act, join_branches
 from preceptor.engine.stages.ask import ask, forget
+from preceptor.engine.stages.compress import compress
 from preceptor.engine.stages.control import close, stop_branch
 from preceptor.engine.stages.moderate import moderate
 from preceptor.engine.stages.plan import make_plan
@@ -30,10 +42,8 @@ async def take_lane(run: Run, lane: Lane) -> Settle | None:
         match next_step(run.turn, lane, seconds=run.seconds):
             case Forget() as step:
                 forget(run, lane, step)
-            case Moderate():
-                await moderate(run)
-            case MakePlan():
-                ending = await make_plan(run)
+            case Moderate() | Compress() | MakePlan() as step:
+                ending = await _before_answering(run, step)
             case AskModel() as step:
                 ending = await _ask(run, lane, step)
             case Act() as step:
@@ -45,6 +55,17 @@ async def take_lane(run: Run, lane: Lane) -> Settle | None:
             case Rest():
                 return None
     return ending
+
+
+async def _before_answering(run: Run, step: Moderate | Compress | MakePlan) -> Settle | None:
+    match step:
+        case Moderate():
+            await moderate(run)
+            return None
+        case Compress():
+            return await compress(run)
+        case MakePlan():
+            return await make_plan(run)
 
 
 async def _ask(run: Run, lane: Lane, step: AskModel) -> Settle | None:

@@ -10,7 +10,7 @@ from preceptor.adapters.storage.statements import Statement, insert_into, limite
 from preceptor.adapters.storage.tables import events
 from preceptor.adapters.storage.turn_tables import messages
 from preceptor.domain.ids import ConversationId, MessageId
-from preceptor.domain.messages.message import Message, decode
+from preceptor.domain.messages.message import Kind, Message, decode
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.engine.talk import MessagePlace
 
@@ -48,6 +48,10 @@ FIND = Statement.of(
     .join(events, _BODY)
     .where(mine(messages), messages.c.id == bindparam("id"))
 )
+
+
+def _is_said(placed: Placed) -> bool:
+    return placed.place > 0 or placed.message.kind is not Kind.SUMMARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class SqlMessages:
         """Up to `limit` messages after a place, in the order they were said, with what was said in branches meanwhile.
 
         A branch's words are placed below zero by their row in the log, so they are found by where they were said.
+        So are summaries that turns had written, which no one said.
         """
         rows = await self.work.all(SINCE, conversation=conversation, after=after, limit=limit)
         start = await self.work.one(SEQ_AT, conversation=conversation, at_place=after) if after else None
@@ -100,7 +105,7 @@ class SqlMessages:
             (seq, Placed(place, decode(body), withheld)) for place, body, seq, withheld in rows if body is not None
         ]
         found += [(-place, Placed(place, decode(payload))) for place, payload, _ in aside if payload is not None]
-        return [placed for _, placed in sorted(found, key=lambda each: each[0])]
+        return [placed for _, placed in sorted(found, key=lambda each: each[0]) if _is_said(placed)]
 
     async def withhold(self, message_id: MessageId, tokens: int) -> None:
         """From now on models are shown something else in its place, of so many tokens."""

@@ -66,6 +66,17 @@ views = Table(
     Index("views_by_conversation", "org", "conversation", "step", unique=True),
 )
 
+histories = Table(
+    "histories",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("conversation", Word, primary_key=True),
+    Column("view", Word, primary_key=True),
+    Column("body", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What a request in a view left behind for the next: how far it was cut, and which summaries there are."""
+
 blobs = Table(
     "blobs",
     metadata,

@@ -6,6 +6,7 @@ from preceptor.adapters.storage.attachments import SqlAttachments
 from preceptor.adapters.storage.blobs import SqlBlobs
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.conversations import SqlConversations
+from preceptor.adapters.storage.histories import SqlHistories
 from preceptor.adapters.storage.idempotency import SqlIdempotency
 from preceptor.adapters.storage.instructions import SqlInstructions
 from preceptor.adapters.storage.keys import SqlKeys
@@ -91,6 +92,10 @@ class SqlWork(Transaction):
     @property
     def views(self) -> SqlViews:
         return SqlViews(self)
+
+    @property
+    def histories(self) -> SqlHistories:
+        return SqlHistories(self)
 
     @property
     def attachments(self) -> SqlAttachments:

@@ -34,7 +34,7 @@ from preceptor.domain.ids import MessageId
 from preceptor.domain.messages.message import Kind, Role
 
 _ONE_FOR_ALL = (WholeHistory, FromLastNMessages, FromTimestamp, FactsTLDR)
-_STEP_BY_STEP = (*_ONE_FOR_ALL, Chunked, WholeHistoryMultipleSystemMessages)
+STEP_BY_STEP = (*_ONE_FOR_ALL, Chunked, WholeHistoryMultipleSystemMessages)
 """What they choose only grows at its end, so that only what is new has to be looked at."""
 
 
@@ -70,7 +70,7 @@ def compressed(tape: Tape, limits: Limits, costs: Costs, state: State, model: st
     if strategy is None:
         return Compressed(tape, question)
     basis = basis_of(strategy, model)
-    steady = isinstance(strategy, _STEP_BY_STEP)
+    steady = isinstance(strategy, STEP_BY_STEP)
     segments = usable(strategy, basis, state.segments, tape, question) if steady else []
     before = _replaced(tape, question, segments)
     over = _is_over(before, limits, costs)

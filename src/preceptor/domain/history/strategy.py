@@ -15,7 +15,7 @@ from pydantic import Field
 from preceptor.domain.history.entry import Entry, Row
 from preceptor.domain.messages.message import Role
 from preceptor.domain.times import Moment
-from preceptor.domain.value import VISIBLE_TEXT, Text, Value
+from preceptor.domain.value import AS_TUPLE, VISIBLE_TEXT, Text, Value
 
 TLDR = "summary@1.0.0"
 FACTS = "facts@1.0.0"
@@ -126,7 +126,7 @@ class FactsTLDR(Value):
     """In place of everything, the facts that were stated about some concepts, and nothing else."""
 
     type: Literal["facts_tldr"] = "facts_tldr"
-    concepts: Annotated[tuple[Concept, ...], Field(min_length=1, max_length=32)]
+    concepts: Annotated[tuple[Concept, ...], Field(min_length=1, max_length=32), AS_TUPLE]
 
     @property
     def template(self) -> str:

@@ -7,6 +7,7 @@ import msgspec
 
 from preceptor.domain.conversations.view import ViewChanged
 from preceptor.domain.delegation import ClosedBy, Limits, Span
+from preceptor.domain.history.view import Alteration, shown_as
 from preceptor.domain.ids import AgentId, AssignmentId, CallId, FamilyId, InstructionId, MessageId, SpanId, TurnId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Message, Outcome
@@ -48,6 +49,7 @@ class Pins(Fact, frozen=True, kw_only=True):
     sgr: dict[str, Any] = {}
     """The planning policy; empty where nothing is planned."""
     plan_model: str | None = None
+    summary_model: str | None = None
     language: str = "en"
     clarifications: int = 0
     """How many turns in a row before this one ended in a question."""
@@ -63,6 +65,24 @@ class Accepted(Fact, frozen=True, kw_only=True):
     pins: Pins
     message_id: MessageId
     view_id: str | None = None
+    compress: bool = False
+    """Whether older messages are to be summarised before anything is answered."""
+
+
+class Altered(Fact, frozen=True, kw_only=True):
+    """A message that was shown in another form, and what that form costs."""
+
+    tokens: int
+    elided: bool = False
+    calls: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None
+    as_user: bool = False
+
+    def of(self, message: Message) -> Message:
+        calls = None if self.calls is None else frozenset(self.calls)
+        results = None if self.results is None else frozenset(self.results)
+        how = Alteration(elided=self.elided, calls=calls, results=results, as_user=self.as_user)
+        return msgspec.structs.replace(shown_as(message, how), tokens=self.tokens)
 
 
 class Call(Fact, frozen=True, kw_only=True):
@@ -82,13 +102,16 @@ class Call(Fact, frozen=True, kw_only=True):
     tools: str | None = None
     shown: tuple[tuple[int, int], ...]
     """Which messages, as runs of their places in the conversation."""
+    summaries: tuple[tuple[int, MessageId], ...] = ()
+    """Among them these, which have no place of their own: each with its number in the order."""
     aside: tuple[MessageId, ...] = ()
     """Then these, which were said in a branch."""
-    altered: dict[str, str] = {}
-    """Messages that were shown in another form: their place, and the hash of that form."""
+    altered: dict[MessageId, Altered] = {}
     tail: tuple[Segment, ...] = ()
     overhead: int = 0
     left_out: tuple["LeftOut", ...] = ()
+    invalidated: int = 0
+    """Tokens of the turn before that a provider's cache can no longer serve, because less of it is shown."""
     images: bool = False
     """Whether the images of these messages were shown with them."""
     analyses: int = 1
@@ -180,6 +203,13 @@ class PlanReady(Fact, frozen=True, kw_only=True):
     response: str
 
 
+class Compressed(Fact, frozen=True, kw_only=True):
+    """Everything that was to be summarised is, or else is trimmed because the summariser `failed`."""
+
+    summaries: tuple[MessageId, ...] = ()
+    failed: str | None = None
+
+
 class ToolStarted(Fact, frozen=True, kw_only=True):
     """The intent to act, written before acting."""
 
@@ -250,6 +280,8 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "delegation.closed": SpanClosed,
     "guard.judged": Judgement,
     "answer.withheld": Withheld,
+    "summary.written": Message,
+    "history.compressed": Compressed,
     "plan.made": Planned,
     "plan.ready": PlanReady,
     "turn.cancel_requested": CancelRequested,

@@ -41,6 +41,11 @@ class Moderate:
 
 
 @dataclass(frozen=True, slots=True)
+class Compress:
+    """Have older messages summarised."""
+
+
+@dataclass(frozen=True, slots=True)
 class MakePlan:
     """Have the turn planned."""
 
@@ -82,7 +87,7 @@ class Rest:
     """This branch has said what it had to say."""
 
 
-Step = Forget | Moderate | MakePlan | AskModel | Act | Close | Settle | Rest
+Step = Forget | Moderate | Compress | MakePlan | AskModel | Act | Close | Settle | Rest
 
 
 def next_step(turn: Turn, lane: Lane, *, seconds: float) -> Step:
@@ -94,7 +99,7 @@ def next_step(turn: Turn, lane: Lane, *, seconds: float) -> Step:
     if lane.root is not None and (turn.withheld is not None or turn.unguarded):
         return Rest()
     step = _wanted(turn, lane)
-    if isinstance(step, Act | AskModel | MakePlan) and (exceeded := _exceeded(turn, seconds)):
+    if isinstance(step, Act | AskModel | Compress | MakePlan) and (exceeded := _exceeded(turn, seconds)):
         if lane.failed is not None:
             return _give_up(lane, lane.failed)
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
@@ -138,6 +143,8 @@ def _before_answering(turn: Turn) -> Step | None:
             return Settle(TurnStatus.FAILED, "guard_unavailable", NO_VERDICT)
         if turn.withheld is not None:
             return Settle(TurnStatus.BLOCKED)
+    if turn.accepted.compress and turn.compressed is None:
+        return Compress()
     if pins.sgr and turn.planned is None:
         return MakePlan()
     if turn.planned is not None and turn.planned.flow is not Flow.CONTINUE:

@@ -7,7 +7,7 @@ from typing import Any
 from preceptor.domain.delegation import Limits, Span
 from preceptor.domain.ids import CallId, MessageId, SpanId, TurnId
 from preceptor.domain.log import Event
-from preceptor.domain.messages.message import Message, Role, ToolCall
+from preceptor.domain.messages.message import Kind, Message, Role, ToolCall
 from preceptor.domain.prompts.reply import Usage
 from preceptor.domain.reasoning.verdict import Gate, Judged
 from preceptor.domain.turns.facts import (
@@ -16,6 +16,7 @@ from preceptor.domain.turns.facts import (
     CallEnded,
     CallOutcome,
     CancelRequested,
+    Compressed,
     Ended,
     Judgement,
     MessageAbandoned,
@@ -29,6 +30,10 @@ from preceptor.domain.turns.facts import (
     Withheld,
     fact_of,
 )
+
+SUMMARY = "summary"
+_BESIDE = frozenset({"plan", SUMMARY})
+"""What is asked of a model beside the conversation: each has attempts of its own."""
 
 
 @dataclass(slots=True)
@@ -92,6 +97,10 @@ class Turn:
     """The guardian gave no verdict on an answer, and without one it may not be shown."""
     planned: Planned | None = None
     plan_calls: int = 0
+    summaries: list[Message] = field(default_factory=list[Message])
+    """Those that this turn had written, each in one call."""
+    summary_calls: int = 0
+    compressed: Compressed | None = None
     cancelled: CancelRequested | None = None
     final_call: bool = False
     """The last call was the one that the iteration limit allows, without tools."""
@@ -108,7 +117,7 @@ class Turn:
 
     @property
     def iterations(self) -> int:
-        return len(self.calls)
+        return len(self.calls) - self.summary_calls
 
     def lane_of(self, span_id: SpanId | None) -> Lane:
         return self.main if span_id is None else self.lanes[span_id]
@@ -177,7 +186,14 @@ def _over(turn: Turn, ended: Ended) -> None:
     turn.ended = ended
 
 
+def _summarised(turn: Turn, compressed: Compressed) -> None:
+    turn.compressed = compressed
+
+
 def _said(turn: Turn, message: Message) -> None:
+    if message.kind is Kind.SUMMARY:
+        turn.summaries.append(message)
+        return
     lane = turn.lane_of(message.span_id)
     turn.half_said.pop(message.id, None)
     lane.messages.append(message)
@@ -195,6 +211,7 @@ def _called(turn: Turn, call: Call) -> None:
     lane.open_call = call
     turn.calls[call.call_id] = call
     turn.final_call = call.purpose == "final"
+    turn.summary_calls += call.purpose == SUMMARY
     turn.reserved += call.tokens + _answer_of(call)
     turn.reserved_answers += _answer_of(call)
     if call.span_id is not None:
@@ -214,8 +231,8 @@ def _answered(turn: Turn, ended: CallEnded) -> None:
     turn.reserved_answers -= _answer_of(call)
     turn.usage += ended.usage
     turn.span_usage[ended.span_id] = turn.span_usage.get(ended.span_id, Usage()) + ended.usage
-    if call.purpose == "plan":
-        turn.plan_calls += 1
+    if call.purpose in _BESIDE:
+        turn.plan_calls += call.purpose == "plan"
     elif ended.outcome is CallOutcome.OK:
         lane.failed, lane.attempts, lane.returned = None, 0, None
     else:
@@ -256,6 +273,7 @@ _STEPS: dict[type, Callable[[Turn, Any], None]] = {
     Withheld: _withheld,
     Planned: _planned,
     PlanReady: _plan_told,
+    Compressed: _summarised,
     CancelRequested: _asked_to_stop,
     Ended: _over,
 }

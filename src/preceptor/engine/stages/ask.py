@@ -11,6 +11,7 @@ from preceptor.domain.reasoning.tail import guardian_assessment, turn_directive
 from preceptor.domain.turns.facts import CallEnded, CallOutcome, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
 from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.proving import proven
 from preceptor.engine.run import Run
 from preceptor.engine.stages.listen import listen
 from preceptor.engine.stages.record import Prepared, Purpose, Showing, record
@@ -58,7 +59,7 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     forced = _forced(run, lane, began)
     force = None if forced is None else Force.NAMED
     asked = Ask(model=run.model.name, sampling=run.sampling, forced_tool=forced, force=force)
-    request = run.model.render(prompt, asked)
+    request = run.model.render(proven(run, prompt, said, lane), asked)
     purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1)
     return record(run, purpose, Showing(prompt, said, began, asked), request)
 

@@ -8,7 +8,7 @@ import msgspec
 from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.ids import CallId
 from preceptor.domain.messages.message import ToolCall, texts
-from preceptor.domain.prompts.assemble import Placed, assemble, runs
+from preceptor.domain.prompts.assemble import Placed, assemble
 from preceptor.domain.prompts.prompt import Ask, Effect, Force, Prompt, Request, Sampling, Segment, ToolSpec
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromGuardian
@@ -20,10 +20,12 @@ from preceptor.domain.reasoning.tail import guardian_assessment
 from preceptor.domain.turns.facts import Call, CallOutcome, LeftOut, TurnStatus
 from preceptor.domain.turns.step import ATTEMPTS, Settle
 from preceptor.engine.ports import ChatModel
+from preceptor.engine.proving import proven
 from preceptor.engine.remembering import ROOM, within
 from preceptor.engine.run import Run
 from preceptor.engine.stages.ask import pause_before, too_much
 from preceptor.engine.stages.listen import hear
+from preceptor.engine.stages.record import manifest
 from preceptor.engine.voice import counted, opening
 
 TRIES = 2
@@ -143,7 +145,7 @@ async def _ask(drafting: Drafting) -> Reply | Settle:
     if exceeded := too_much(run, prompt, model.capabilities):
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
     asked = Ask(model=model.name, sampling=_sampling(run), forced_tool=TOOL_NAME if force else None, force=force)
-    request = model.render(prompt, asked)
+    request = model.render(proven(run, prompt, said), asked)
     call = _call(run, prompt, asked, request, said)
     run.journal.note("call.started", msgspec.structs.replace(call, left_out=left_out))
     await run.journal.commit()
@@ -166,7 +168,7 @@ def _call(run: Run, prompt: Prompt, asked: Ask, request: Request, said: list[Pla
         ask=asked,
         system=began.system_kept.sha256,
         tools=began.tools_kept and began.tools_kept.sha256,
-        shown=runs([each.place for each in said]),
+        **manifest(run, said),
         tail=prompt.tail,
         overhead=prompt.overhead,
         analyses=run.analyses,

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from preceptor.domain.ids import CallId, SpanId
+from preceptor.domain.messages.message import Kind
 from preceptor.domain.prompts.assemble import Placed, runs
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.turns.facts import Call
@@ -38,6 +40,23 @@ class Showing:
     asked: Ask
 
 
+def manifest(run: Run, said: Sequence[Placed]) -> dict[str, Any]:
+    """Which messages a model is shown, in which order and form, and what that costs a provider's cache."""
+    summaries = tuple((at, each.message.id) for at, each in enumerate(said) if _is_summary(each))
+    ids = {each.message.id for each in said}
+    return {
+        "shown": runs([each.place for each in said if each.place]),
+        "summaries": summaries,
+        "aside": tuple(each.message.id for each in said if not each.place and not _is_summary(each)),
+        "altered": {one: how for one, how in run.history.altered.items() if one in ids},
+        "invalidated": 0 if run.turn.iterations else run.history.invalidated,
+    }
+
+
+def _is_summary(placed: Placed) -> bool:
+    return not placed.place and placed.message.kind is Kind.SUMMARY
+
+
 def record(run: Run, purpose: Purpose, showing: Showing, request: Request) -> Prepared:
     """Note the manifest of a call: references to what is kept, and the hash of the very bytes."""
     prompt, said, opened, asked = showing.prompt, showing.said, showing.opened, showing.asked
@@ -56,8 +75,7 @@ def record(run: Run, purpose: Purpose, showing: Showing, request: Request) -> Pr
         ask=asked,
         system=opened.system_kept.sha256,
         tools=opened.tools_kept and opened.tools_kept.sha256,
-        shown=runs([each.place for each in said if each.place]),
-        aside=tuple(each.message.id for each in said if not each.place),
+        **manifest(run, said),
         tail=prompt.tail,
         overhead=prompt.overhead,
         left_out=run.history.left_out,

@@ -26,13 +26,19 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 
 
+_OPEN: dict[str, Any] = {
+    "propertyNames": {"pattern": ANY_TEXT},
+    "additionalProperties": {
+        "anyOf": [{"type": "string", "pattern": ANY_TEXT}, {"type": "boolean"}, {"type": "null"}],
+        "description": "What is not listed here is ignored.",
+    },
+}
+
+
 class Body(BaseModel):
     """A client's words. Fields that we do not know are ignored, as its authors expect; those we know are checked."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="allow", allow_inf_nan=False, json_schema_extra={"propertyNames": {"pattern": ANY_TEXT}}
-    )
-    __pydantic_extra__: dict[str, Json] = Field(init=False)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_OPEN)
 
 
 class Sampled(Body):

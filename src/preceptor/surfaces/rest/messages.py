@@ -9,12 +9,13 @@ from fastapi.responses import Response
 from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.audience import Audience
 from preceptor.engine.messages import Which
 from preceptor.surfaces.rest.answering import ANSWERS, answer, parts_of
 from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
-from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, TurnAnswer
+from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, ShownPlan, TurnAnswer
 from preceptor.surfaces.rest.telling import JSON
 
 router = Api("/api", "messages")
@@ -46,6 +47,21 @@ async def page(
     """List the messages of a conversation, oldest first."""
     found = await preceptor.messages.page(ConversationId(conversation_id), view, audience, cursor, limit)
     return Response(msgspec.json.encode(found), media_type=JSON)
+
+
+@router.get("/conversations/{conversation_id}/context/plan", response_model=ShownPlan)
+@needs(Permission.CONTEXT_READ)
+async def plan(
+    conversation_id: Name,
+    preceptor: ThePreceptor,
+    max_tokens: Annotated[int | None, Query(alias="maxTokens", ge=1, lt=2**31)] = None,
+    max_history_size: Annotated[int | None, Query(alias="maxHistorySize", ge=1, lt=2**31)] = None,
+) -> Response:
+    """What the next message would be answered with: what of the history would be left out or summarised, and why."""
+    limits = {"maxTokens": max_tokens, "maxHistorySize": max_history_size}
+    said = {name: value for name, value in limits.items() if value is not None}
+    told = await preceptor.foreseeing.plan(ConversationId(conversation_id), RequestParameters.model_validate(said))
+    return Response(msgspec.json.encode(told), media_type=JSON)
 
 
 @router.get("/messages/{message_id}/context", response_model=ShownContext)

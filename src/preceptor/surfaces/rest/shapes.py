@@ -169,6 +169,27 @@ class ShownContext(Value):
     left_out: tuple[ShownLeftOut, ...]
 
 
+class WantedSummary(Value):
+    messages: int
+    tokens: int
+
+
+class ShownPlan(Value):
+    """What the next request of a conversation would show of its past."""
+
+    conversation_id: str
+    model: str
+    cap: int = Field(description="How many tokens the request may have.")
+    fixed: int = Field(description="Tokens besides history: system prompt, tools and format.")
+    messages: int
+    tokens: int
+    shown: int
+    shown_tokens: int
+    left_out: tuple[ShownLeftOut, ...]
+    summaries: tuple[WantedSummary, ...] = Field(description="Those that would be written first.")
+    invalidated: int = Field(description="Tokens that a provider's cache could no longer serve.")
+
+
 class TurnRecord(Value):
     """Everything that is known of a turn."""
 

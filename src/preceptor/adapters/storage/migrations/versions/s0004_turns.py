@@ -20,9 +20,10 @@ def upgrade() -> None:
     _turns()
     _messages()
     _views()
+    _histories()
     _blobs()
     _attachments()
-    fence("turns", "messages", "views", "blobs", "attachments")
+    fence("turns", "messages", "views", "histories", "blobs", "attachments")
 
 
 def _turns() -> None:
@@ -83,6 +84,17 @@ def _views() -> None:
         sa.Column("body", sa.Text, nullable=False),
     )
     op.create_index("views_by_conversation", "views", ["org", "conversation", "step"], unique=True)
+
+
+def _histories() -> None:
+    op.create_table(
+        "histories",
+        sa.Column("org", Word, primary_key=True),
+        sa.Column("conversation", Word, primary_key=True),
+        sa.Column("view", Word, primary_key=True),
+        sa.Column("body", sa.Text, nullable=False),
+        sqlite_with_rowid=False,
+    )
 
 
 def _blobs() -> None:

@@ -1,0 +1,112 @@
+"""Foreseeing: what the next request of a conversation would show of its past, and why not the rest. Nothing is done."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from preceptor.domain.errors import NotFound
+from preceptor.domain.ids import ConversationId, MessageId, TurnId
+from preceptor.domain.messages.message import Kind, Message, Role
+from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.turns.facts import LeftOut
+from preceptor.engine.accepting import pins_for, spoken_by
+from preceptor.engine.effective import effective_now
+from preceptor.engine.policing import guarded
+from preceptor.engine.ports import Work
+from preceptor.engine.remembering import HIDES, Asking, Past, remember
+from preceptor.engine.run import History
+from preceptor.engine.seeing import found
+from preceptor.engine.session import Session
+
+
+class Wanted(msgspec.Struct, frozen=True, rename="camel"):
+    """A summary that would be written first."""
+
+    messages: int
+    tokens: int
+
+
+class ContextPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    conversation_id: ConversationId
+    model: str
+    cap: int
+    """How many tokens a request may have: what the model has room for, or fewer if that was asked for."""
+    fixed: int
+    """Tokens besides history: the system prompt, tools, the format."""
+    messages: int
+    tokens: int
+    """Of all that was said and is not hidden."""
+    shown: int
+    shown_tokens: int
+    left_out: tuple[LeftOut, ...]
+    summaries: tuple[Wanted, ...]
+    invalidated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseeing:
+    session: Session
+
+    async def plan(self, conversation_id: ConversationId, parameters: RequestParameters) -> ContextPlan:
+        async def program(work: Work) -> ContextPlan:
+            asking = await self._asking(work, conversation_id, parameters)
+            past = Past(conversation_id, *await work.messages.last(conversation_id))
+            return _told(past, asking, await remember(work, past, asking))
+
+        return await self.session.read(program)
+
+    async def _asking(self, work: Work, conversation_id: ConversationId, parameters: RequestParameters) -> Asking:
+        conversation = await found(work, self.session.caller, conversation_id)
+        agent = await work.agents.find(conversation.agent_id)
+        if agent is None:
+            raise NotFound("agent", conversation.agent_id)
+        means = self.session.means
+        name = agent.model or means.models.default
+        model, counter = means.models.find(name), means.models.counter(name)
+        compiled = await effective_now(work, self.session.compilations, agent.agent_id)
+        spoken = spoken_by(work, means, agent, compiled, counter)
+        pins = pins_for(means, agent, compiled, spoken, name)
+        return Asking(
+            means=means,
+            voice=spoken.voice,
+            model=model,
+            counter=counter,
+            parameters=parameters.over(conversation.parameters).over(agent.parameters),
+            pins=msgspec.structs.replace(pins, **guarded(means, agent, model)),
+            message=_next(conversation_id, self.session),
+        )
+
+
+def _next(conversation_id: ConversationId, session: Session) -> Message:
+    """The message that is not said yet, and has no words."""
+    return Message(
+        id=MessageId("next"),
+        conversation_id=conversation_id,
+        turn_id=TurnId("next"),
+        role=Role.USER,
+        kind=Kind.MESSAGE,
+        parts=(),
+        instructions=(),
+        tokens=0,
+        created_at=session.world.now(),
+    )
+
+
+def _told(past: Past, asking: Asking, history: History) -> ContextPlan:
+    fit, said = history.fit, history.said
+    summaries = () if fit is None else fit.cut.spans
+    tokens = sum(each.message.tokens for each in said) if fit is None else fit.cut.view.tokens
+    hidden = sum(one.tokens for one in history.left_out if one.why == HIDES)
+    return ContextPlan(
+        conversation_id=past.conversation,
+        model=asking.pins.model,
+        cap=asking.cap,
+        fixed=asking.costs.fixed,
+        messages=past.last,
+        tokens=past.total - hidden,
+        shown=len(said) + len(summaries),
+        shown_tokens=tokens,
+        left_out=history.left_out,
+        summaries=tuple(Wanted(len(one.entries), one.tokens) for one in summaries),
+        invalidated=history.invalidated,
+    )

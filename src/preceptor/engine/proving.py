@@ -1,0 +1,31 @@
+"""Proving: nothing is sent that a provider would refuse, or that shows what it must not."""
+
+from collections.abc import Sequence
+
+from preceptor.domain.history.proof import Duties, prove
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.images import with_images
+from preceptor.domain.prompts.prompt import Prompt
+from preceptor.domain.turns.turn import Lane
+from preceptor.engine.run import Run
+
+
+def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None = None) -> Prompt:
+    """The same prompt, if it is in order. `said` is what it was made of; a `lane` is given if that is to be answered.
+
+    A cap holds for the first request of a turn: what the turn itself adds is never cut.
+    """
+    asked = Placed(0, run.turn.main.messages[0])
+    [question] = [asked] if lane is None else with_images([asked], run.images)
+    first = lane is not None and lane.root is None and lane.speaker is None and len(lane.messages) == 1
+    first = first and run.turn.planned is None
+    shown = {each.message.id for each in said}
+    duties = Duties(
+        conversation_id=run.journal.conversation_id,
+        question=question.message,
+        cap=run.history.cap if first else None,
+        pinned=run.history.pinned & shown if lane is None else run.history.pinned,
+        system=bool(run.voice.system),
+    )
+    prove(prompt, duties)
+    return prompt
