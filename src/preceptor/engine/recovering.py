@@ -94,19 +94,10 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
     before = journal.here[0].place - 1
     total = await work.messages.sum_at(row.conversation_id, before)
     age = (work.now - from_micros(events[0].at)) / timedelta(seconds=1)
-    past = Past(row.conversation_id, before, total)
     try:
-        asking = Asking(
-            means=means,
-            voice=voice,
-            model=model,
-            counter=counter,
-            parameters=parameters,
-            pins=pins,
-            message=question,
-            summarise=turn.compressed is None or turn.compressed.failed is None,
-        )
-        history = await remember(work, past, asking)
+        summarise = turn.compressed is None or turn.compressed.failed is None
+        asking = Asking(means, voice, model, counter, parameters, pins, question, summarise)
+        history = await remember(work, Past(row.conversation_id, before, total), asking)
     except Invalid as failure:  # it cannot be asked any more, only ended
         model, history = Gone(pins.model, failure), History([])
     return Run(
