@@ -74,18 +74,7 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
     voice = read_voice(body)
     model, counter = _model(means, pins.model)
     place, cum = await work.messages.last(row.conversation_id)
-    journal = Journal(
-        store=session.store,
-        runner=means.runner,
-        owner=Owner(org_id=work.org, user_id=row.user_id),
-        conversation_id=row.conversation_id,
-        turn=turn,
-        epoch=row.epoch,
-        place=place,
-        cum=cum,
-        org=work.org,
-        known=means.blobs,
-    )
+    journal = _journal(work, session, row, turn, (place, cum))
     spoken = await _placed(work, row, turn, place)
     journal.here = [each for each in spoken if each.place > 0]
     for root, lane in turn.branches.items():
@@ -111,6 +100,21 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
         history=history,
         images=await images_for(work, (question, *history.messages), model),
         began=world.monotonic() - max(0.0, age),
+    )
+
+
+def _journal(work: Work, session: Session, row: TurnRow, turn: Turn, last: tuple[int, int]) -> Journal:
+    return Journal(
+        store=session.store,
+        runner=session.means.runner,
+        owner=Owner(org_id=work.org, user_id=row.user_id),
+        conversation_id=row.conversation_id,
+        turn=turn,
+        epoch=row.epoch,
+        place=last[0],
+        cum=last[1],
+        org=work.org,
+        known=session.means.blobs,
     )
 
 
