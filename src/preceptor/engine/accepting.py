@@ -118,19 +118,8 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         forced_tool=client.forced,
         **(guarded(means, agent, model) | ({"sgr": {}} if client.results else {})),
     )
-    history = await remember(
-        work,
-        past,
-        Asking(
-            means=means,
-            voice=spoken.voice,
-            model=model,
-            counter=counter,
-            parameters=parameters,
-            pins=pins,
-            message=message,
-        ),
-    )
+    asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
+    history = await remember(work, past, asking)
     if not client.results and (missing := unanswered(history)):
         later = replace(wanted, client=replace(client, brought=missing))
         return await _begin(work, session, later, agent, turn_id)

@@ -74,18 +74,7 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
     voice = read_voice(body)
     model, counter = _model(means, pins.model)
     place, cum = await work.messages.last(row.conversation_id)
-    journal = Journal(
-        store=session.store,
-        runner=means.runner,
-        owner=Owner(org_id=work.org, user_id=row.user_id),
-        conversation_id=row.conversation_id,
-        turn=turn,
-        epoch=row.epoch,
-        place=place,
-        cum=cum,
-        org=work.org,
-        known=means.blobs,
-    )
+    journal = _journal(work, session, row, turn, (place, cum))
     spoken = await _placed(work, row, turn, place)
     journal.here = [each for each in spoken if each.place > 0]
     for root, lane in turn.branches.items():
@@ -94,19 +83,10 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
     before = journal.here[0].place - 1
     total = await work.messages.sum_at(row.conversation_id, before)
     age = (work.now - from_micros(events[0].at)) / timedelta(seconds=1)
-    past = Past(row.conversation_id, before, total)
     try:
-        asking = Asking(
-            means=means,
-            voice=voice,
-            model=model,
-            counter=counter,
-            parameters=parameters,
-            pins=pins,
-            message=question,
-            summarise=turn.compressed is None or turn.compressed.failed is None,
-        )
-        history = await remember(work, past, asking)
+        summarise = turn.compressed is None or turn.compressed.failed is None
+        asking = Asking(means, voice, model, counter, parameters, pins, question, summarise)
+        history = await remember(work, Past(row.conversation_id, before, total), asking)
     except Invalid as failure:  # it cannot be asked any more, only ended
         model, history = Gone(pins.model, failure), History([])
     return Run(
@@ -120,6 +100,21 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
         history=history,
         images=await images_for(work, (question, *history.messages), model),
         began=world.monotonic() - max(0.0, age),
+    )
+
+
+def _journal(work: Work, session: Session, row: TurnRow, turn: Turn, last: tuple[int, int]) -> Journal:
+    return Journal(
+        store=session.store,
+        runner=session.means.runner,
+        owner=Owner(org_id=work.org, user_id=row.user_id),
+        conversation_id=row.conversation_id,
+        turn=turn,
+        epoch=row.epoch,
+        place=last[0],
+        cum=last[1],
+        org=work.org,
+        known=session.means.blobs,
     )
 
 

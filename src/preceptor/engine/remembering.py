@@ -44,7 +44,7 @@ class Past(NamedTuple):
     total: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Asking:
     """A request: what it costs besides history, and what it wants of it."""
 
