@@ -1004,7 +1004,7 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "history": (
         # Parameters and runtime
-        "R68 R69",
+        "R55 R68 R69",
         # What joining the parts forces
         # Faults, input and attacks
         "F23 B2 S31",

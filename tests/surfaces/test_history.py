@@ -66,7 +66,7 @@ async def rebuilt_to_the_byte(talk: Talk) -> None:
             assert (context["intact"], context["unattributedTokens"]) == (True, 0), context
 
 
-@covers("R55", "R61")
+@covers("R61")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_a_strategy_puts_summaries_where_their_sources_were(settings: Settings, strategy: str):
     wanted, count, expected = STRATEGIES[strategy]
