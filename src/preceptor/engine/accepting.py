@@ -99,11 +99,9 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     name = agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
     compiled = await effective_now(work, session.compilations, agent.agent_id)
-    spoken, client = spoken_by(work, means, agent, compiled, counter), wanted.client
-    if client.tools:
-        spoken = with_tools(spoken, client.tools, counter)
-    if client.brought:
-        await bring(work, session, conversation_id, client.brought, counter, turn_id)
+    client = wanted.client
+    spoken = with_tools(spoken_by(work, means, agent, compiled, counter), client.tools, counter)
+    await bring(work, session, conversation_id, client.brought, counter, turn_id)
     past = Past(conversation_id, *await work.messages.last(conversation_id))
     journal = _journal(work, session, past, turn_id)
     journal.keep(spoken.kept.sha256, spoken.kept.body)
@@ -114,9 +112,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         pins_for(means, agent, compiled, spoken, name),
         parameters=parameters.model_dump(mode="json"),
         clarifications=await asked_before(work, conversation_id),
-        client_tools=tuple(tool.name for tool in client.tools),
-        forced_tool=client.forced,
-        **(guarded(means, agent, model) | ({"sgr": {}} if client.results else {})),
+        **(guarded(means, agent, model) | client.pins),
     )
     asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
     history = await remember(work, past, asking)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -31,6 +32,12 @@ class Client:
     results: bool = False
     """The question is what its tools returned: the turn goes on with what an earlier one asked for."""
 
+    @property
+    def pins(self) -> dict[str, Any]:
+        """What the turn is pinned to on its behalf. What goes on was planned when it began."""
+        told = {"client_tools": tuple(tool.name for tool in self.tools), "forced_tool": self.forced}
+        return told | ({"sgr": {}} if self.results else {})
+
 
 @dataclass(eq=False)
 class ReservedTool(Invalid):
@@ -49,6 +56,8 @@ async def bring(
     turn_id: TurnId,
 ) -> None:
     """Write down what was brought. These rows are of no turn: nothing in them was done here, or is to be done."""
+    if not brought:
+        return
     place, cum = await work.messages.last(conversation)
     messages = [_message(session, conversation, one, counter, turn_id) for one in brought]
     rows = [NewEvent("message.completed", encode(message).decode()) for message in messages]
@@ -68,6 +77,8 @@ def unanswered(history: History) -> tuple[Brought, ...]:
 
 def with_tools(spoken: Spoken, tools: Sequence[ToolSpec], counter: TokenCounter) -> Spoken:
     """The agent's voice with the tools of a client beside its own."""
+    if not tools:
+        return spoken
     taken = {spec.name for spec in spoken.voice.tools} | CONTROL_TOOLS | {TOOL_NAME}
     for tool in tools:
         if tool.name in taken:
