@@ -73,6 +73,7 @@ NEEDS: dict[str, Permission] = {
     "messages_send": Permission.CONVERSATION_WRITE,
     "messages_page": Permission.CONVERSATION_READ,
     "messages_context": Permission.CONTEXT_READ,
+    "messages_plan": Permission.CONTEXT_READ,
     "views_page": Permission.CONVERSATION_READ,
     "views_restore": Permission.CONVERSATION_WRITE,
     "views_compact": Permission.CONVERSATION_WRITE,

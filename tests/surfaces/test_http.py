@@ -219,6 +219,7 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
             "GET /api/conversations/{conversation_id}/events": "200 guarded",
             "POST /api/conversations/{conversation_id}/messages": "200 202 guarded",
             "GET /api/conversations/{conversation_id}/messages": "200 guarded",
+            "GET /api/conversations/{conversation_id}/context/plan": "200 guarded",
             "GET /api/messages/{message_id}/context": "200 guarded",
             "GET /api/turns/{turn_id}": "200 guarded",
             "POST /api/conversations/{conversation_id}/cancel": "200 guarded",

@@ -37,7 +37,7 @@ def answer(request: Request, error: PreceptorError | RequestValidationError) -> 
 
 
 def _complaint(said: dict[str, Any]) -> Complaint:
-    place, *path = said["loc"]
+    place, *path = [step for step in said["loc"] if not str(step).startswith("function-")]  # how it was checked
     where = pointer(path) if place == "body" else ".".join(map(str, path))
     return Complaint(path=where or "/", message=str(said["msg"]).removeprefix("Value error, "))
 
