@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 import structlog
 
 Result = TypeVar("Result")
+LOUDER = 0.5
+"""Seconds before a task that was told to stop is told again."""
 _log = structlog.get_logger(__name__)
 
 
@@ -90,12 +92,12 @@ class InProcess:
 
     async def close(self) -> None:
         """Stop what still goes on. It is not over: it is taken up where it was."""
-        tasks = [task for task in self.tasks if not task.done()]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        for task in tasks:
+        stopping = pending = {task for task in self.tasks if not task.done()}
+        while pending:  # a task may be told in the middle of something that hides it, such as a lost connection
+            for task in pending:
+                task.cancel()
+            _, pending = await asyncio.wait(pending, timeout=LOUDER)
+        for task in stopping:
             with suppress(asyncio.CancelledError):
                 task.exception()
 
