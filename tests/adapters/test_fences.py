@@ -28,6 +28,8 @@ SHOWN_TO_ALL = {"published_instructions"}
 
 # Each is the installation's own work, or finds out whose work it is; nothing else may look past its organisation.
 UNFENCED = {
+    "attachments.FORGET": "the sweep forgets files that no message ever named, of every organisation",
+    "conversations.QUIET": "the sweep finds conversations past their retention, of every organisation",
     "idempotency.FORGET_OLD": "the sweep forgets old answers of every organisation",
     "sign_ins.FORGET_OLD": "the sweep forgets unused links of every organisation",
     "keys.FIND": "a key is what tells us the organisation: with the installation's scope, any is found",
