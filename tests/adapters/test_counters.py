@@ -134,7 +134,7 @@ async def test_round_trips_and_commits_on_postgres(settings: Settings, postgres:
     name = settings.database.rsplit("/", 1)[1]
     with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as above:
         above.execute(f"ALTER DATABASE {name} SET log_statement = 'all'".encode())
-    async with open_preceptor(settings) as preceptor:
+    async with open_preceptor(settings, take_up=False) as preceptor:
         known = (await preceptor.conversations.start(NEW)).conversation_id
         with logged(postgres) as seen:
             await cost.run(preceptor, known)

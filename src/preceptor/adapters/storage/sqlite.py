@@ -205,15 +205,19 @@ class SqliteStore:
             step(job)
             reach("sqlite.step")
         reach("sqlite.before-commit")
-        if self._flush < QUICK:
-            self._commit()
-        else:
-            await self._loop.run_in_executor(self._thread, self._commit)
+        await self._flushed("COMMIT")
         reach("sqlite.after-commit")
 
-    def _commit(self) -> None:
+    async def _flushed(self, statement: str) -> None:
+        """Carry out what waits for the disk: here, where that is quicker than to hand it over."""
+        if self._flush < QUICK:
+            self._timed(statement)
+        else:
+            await self._loop.run_in_executor(self._thread, self._timed, statement)
+
+    def _timed(self, statement: str) -> None:
         began = time.perf_counter()
-        self._writing.execute("COMMIT")
+        self._writing.execute(statement)
         took = time.perf_counter() - began
         self._flush = took if took > QUICK else 0.9 * self._flush + 0.1 * took
 
