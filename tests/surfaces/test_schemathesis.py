@@ -93,10 +93,9 @@ def timely(case: Any) -> Any:
     if is_past(body.get("expiresAt")):
         case.body = body = body | {"expiresAt": "2999-12-31T23:59:59Z"}
     positive = case.meta and case.meta.generation.mode.is_positive
-    said: Any = cast("dict[str, Any]", body).get("parameters") if isinstance(body, dict) else None
+    said: Any = body.get("parameters")
     if said is not None and (positive or fits(PARAMETERS, said)):
-        plain_body: dict[str, Any] = {**cast("dict[str, Any]", body), "parameters": None}
-        case.body = body = plain_body
+        case.body = body = body | {"parameters": None}
     return body
 
 
