@@ -250,6 +250,13 @@ def test_records_of_a_logger_with_handlers_of_its_own_pass_the_one_handler_once(
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_logger_that_was_quietened_before_speaks_at_the_level_asked_for(start: Start):
+    THEIRS.setLevel(logging.CRITICAL)
+    stream = start()
+    THEIRS.info("started")
+    assert [line["event"] for line in lines(stream)] == ["started"]
+
+
 def test_without_a_stream_lines_go_to_the_standard_error_of_the_moment(start: Start, capsys: Capture):
     start()
     configure_logs(format="json")

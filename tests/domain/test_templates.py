@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from preceptor.domain.errors import Invalid
@@ -169,6 +169,8 @@ def test_a_value_is_inserted_once_and_as_it_is(before: str, after: str, value: s
 @unhurried
 @given(CONTENT)
 def test_a_template_without_gaps_is_filled_with_itself(content: Content):
+    said = content.model_dump_json()
+    assume("{{" not in said.replace("{%", "{{"))
     assert fill(content, [], {}) == content
 
 

@@ -265,7 +265,7 @@ def configure_logs(
     format: Literal["console", "json"] = "console",  # noqa: A002 - the word an operator knows
     stream: TextIO | None = None,
 ) -> None:
-    """Give the whole process one handler, the redactor in it; every logger's own handlers are taken away."""
+    """Give the process one handler, the redactor in it, and one level; what loggers had of their own is taken away."""
     if level.lower() not in _LEVELS:
         raise Invalid(f"{level!r} is not a log level. Choose one of {', '.join(_LEVELS)}.")
     outlet = _Outlet(stream)
@@ -274,6 +274,7 @@ def configure_logs(
         if isinstance(known, logging.Logger):
             known.handlers.clear()
             known.propagate = True
+            known.setLevel(logging.NOTSET)
     logging.root.handlers[:] = [outlet]
     logging.root.setLevel(level.upper())
     # Its statements, at `info`, carry what users wrote.
