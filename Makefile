@@ -15,7 +15,7 @@ serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .precepto
 	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" exec $(BIN)/preceptor serve
 
 test: $(DEVELOP)  ## the whole suite, on SQLite and on a PostgreSQL that the run starts itself
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 coverage: $(DEVELOP)  ## the same with a report of the lines that no test reached in its own process
 	$(BIN)/coverage erase

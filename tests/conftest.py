@@ -15,6 +15,14 @@ ADMIN_KEY = "the-admin-key-of-the-tests"
 ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
 
 
+LONGEST = ("test_schemathesis", "test_turn_kills", "test_turn_workers", "test_turn_machine", "test_serve", "test_kills")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest go first, so that at the end no core waits for the other."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -40,11 +40,23 @@ class Terminal:
                 raise AssertionError(f"It ended without {text!r}:\n{self.seen}")
         return found + len(text)
 
+    def leave(self) -> int:
+        """Ctrl-C at the prompt, and again: Python does not see one that comes just before it waits for a key."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            self.interrupt()
+            while select.select([self.screen], [], [], 0.5)[0]:
+                if not self._read():
+                    return self.process.wait(PATIENCE)
+        raise AssertionError(f"It did not leave:\n{self.seen}")
+
     def ended(self) -> int:
         """The exit code, once it has left."""
-        while self._read():
-            pass
-        return self.process.wait(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([self.screen], [], [], left)[0] and not self._read():
+                return self.process.wait(PATIENCE)
+        raise AssertionError(f"It did not leave:\n{self.seen}")
 
     def _read(self) -> bool:
         try:

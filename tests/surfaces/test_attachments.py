@@ -190,6 +190,9 @@ async def test_a_body_that_is_no_whole_form_is_refused(talk: Talk, case: tuple[b
 async def test_a_form_holds_one_file_and_nothing_else(talk: Talk):
     for files in ({"other": ("a", b"x")}, {"file": ("a", b"x"), "more": ("b", b"y")}):
         problem(await talk.client.post("/api/attachments", files=files), 422, "invalid")
+    odd = b'--b\r\nContent-Disposition: form-data; name="\xf1\xa2\x8f\xbb"\r\n\r\nx\r\n--b--\r\n'
+    form = {"content-type": "multipart/form-data; boundary=b"}
+    problem(await talk.client.post("/api/attachments", content=odd, headers=form), 422, "invalid")
     three = {"file": ("a", b"x"), "b": ("b", b"y"), "c": ("c", b"z")}
     problem(await talk.client.post("/api/attachments", files=three), 400, "malformed_json")
     problem(await talk.client.post("/api/attachments"), 422, "invalid")
@@ -197,7 +200,12 @@ async def test_a_form_holds_one_file_and_nothing_else(talk: Talk):
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_a_files_name_is_its_last_part_without_what_cannot_be_seen(talk: Talk):
-    for given, kept in {"../../etc/passwd": "passwd", "C:\\x\\y.txt": "y.txt", "a" * 300: "a" * 200}.items():
+    for given, kept in {
+        "../../etc/passwd": "passwd",
+        "C:\\x\\y.txt": "y.txt",
+        "a" * 300: "a" * 200,
+        "báo-cáo-отчёт.txt": "báo-cáo-отчёт.txt",
+    }.items():
         assert (await upload(talk, b"x", given)).json()["name"] == kept
 
 

@@ -10,12 +10,12 @@ from zipfile import ZipFile
 import pytest
 
 from preceptor.adapters.models.local import FILE, find_weights, pulled
-from tests.adapters.model_server import ModelServer, http, then_silence, until_close
+from tests.adapters.model_server import ModelServer, chunked, http, then_silence, until_close
 from tests.adapters.model_server import serving as serving_model
 from tests.serving import serving
 from tests.surfaces.terminal import Terminal, at_terminal
 from tests.surfaces.test_cli import Cli, Outcome, cli
-from tests.wire.streams import piece
+from tests.wire.streams import DONE, piece
 
 __all__ = ["cli"]
 
@@ -170,6 +170,30 @@ def test_a_line_with_a_slash_does_something_else(folder: Path, tmp_path: Path):
         asked(terminal, "/new", "A new conversation.")
         os.write(terminal.screen, b"\x04")
         assert terminal.ended() == 0
+
+
+async def test_ctrl_c_cancels_the_turn_and_the_conversation_goes_on(folder: Path):
+    answer = chunked([piece(content="Here again."), piece(finish="stop"), DONE])
+    async with serving_model(then_silence(until_close(piece(content="Well, "))), answer) as server:
+        seen = await asyncio.to_thread(_interrupted, folder, server)
+    assert "Well, " in seen
+    assert len(server.bodies) == 2
+
+
+def _interrupted(folder: Path, server: ModelServer) -> str:
+    with at_terminal(folder, "chat", **served_by(server)) as terminal:
+        terminal.until("> ")
+        terminal.type("Hi")
+        place = terminal.until("Well, ")
+        terminal.interrupt()
+        place = terminal.until("error: ", place)
+        place = terminal.until("> ", place)
+        assert "cancelled" in terminal.seen
+        terminal.type("Still there?")
+        place = terminal.until("Here again.\n", place)
+        terminal.until("> ", place)
+        assert terminal.leave() == 0
+        return terminal.seen
 
 
 async def test_ctrl_c_cancels_a_turn_of_a_running_server(folder: Path):

@@ -11,6 +11,8 @@ Item = TypeVar("Item")
 LARGEST_PAGE = 200
 CURSOR = re.compile(r"1(?:[2-6][0-9a-f]|7[0-9a-e]){1,200}")
 """The number of this form, then the position in hexadecimal. A position is an id, which is printable ASCII."""
+PLACE_CURSOR = re.compile(r"1(?:3[0-9]){1,15}")
+"""Where a list is counted rather than named, the position is a number."""
 
 
 class BadCursor(Malformed):
@@ -40,8 +42,15 @@ def cursor_at(position: str) -> str:
 
 def position_of(cursor: str | None) -> str | None:
     """Read a cursor back. None is the beginning."""
-    if cursor is None:
-        return None
-    if not CURSOR.fullmatch(cursor):
+    return None if cursor is None else _read(cursor, CURSOR)
+
+
+def place_of(cursor: str | None) -> int | None:
+    """Read a cursor of a list that is counted."""
+    return None if cursor is None else int(_read(cursor, PLACE_CURSOR))
+
+
+def _read(cursor: str, form: re.Pattern[str]) -> str:
+    if not form.fullmatch(cursor):
         raise BadCursor
     return bytes.fromhex(cursor[1:]).decode()

@@ -8,7 +8,7 @@ from preceptor.domain.conversations.view import View, count, part, shown
 from preceptor.domain.ids import ConversationId
 from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Permission
-from preceptor.domain.paging import BadCursor, cursor_at, position_of
+from preceptor.domain.paging import cursor_at, place_of
 from preceptor.domain.prompts.assemble import Placed, for_models
 from preceptor.domain.turns.audience import Audience, for_user
 from preceptor.engine.ports import Work
@@ -37,8 +37,8 @@ class Messages:
             await found(work, self.session.caller, conversation_id, archived=True)
             view = await work.views.current(conversation_id)
             if which is Which.CURRENT and view.step:
-                return await _seen(work, view, _place(cursor), limit)
-            return await _said(work, conversation_id, _place(cursor), limit)
+                return await _seen(work, view, place_of(cursor) or 0, limit)
+            return await _said(work, conversation_id, place_of(cursor) or 0, limit)
 
         page, more = await self.session.read(program)
         items = [one for one in (_as_seen(row, audience) for row in page) if one is not None]
@@ -59,13 +59,6 @@ async def _seen(work: Work, view: View, skip: int, limit: int) -> tuple[list[Pla
     page = part(runs, skip, limit)
     rows = [each for run in page for each in await work.messages.between(view.conversation_id, run.first, run.last)]
     return rows, skip + limit if count(runs) > skip + limit else None
-
-
-def _place(cursor: str | None) -> int:
-    position = position_of(cursor) or "0"
-    if not position.isdecimal() or len(position) > 15:
-        raise BadCursor
-    return int(position)
 
 
 def _as_seen(row: Placed, audience: Audience) -> Message | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.errors import Invalid, NotFound
@@ -16,11 +16,11 @@ from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.tables import Decided, ShownTable, TableTest, decide, shown, table_named, tables
 from preceptor.domain.reasoning.verdict import Level, Mode, OnError
-from preceptor.domain.times import from_micros
+from preceptor.domain.times import Moment, from_micros
 from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under, guard_status
 from preceptor.domain.turns.measures import Measures, Summary, answer_of, measured, summed, tally
 from preceptor.domain.turns.turn import Turn, fold
-from preceptor.domain.value import AnyId, Value, told
+from preceptor.domain.value import FROM_JSON, AnyId, Value, told
 from preceptor.engine.ports import Work
 from preceptor.engine.recovering import events_of
 from preceptor.engine.session import Session
@@ -39,15 +39,15 @@ class BackTest(Value):
 
     thresholds: Thresholds | None = None
     opinions: Opinions | None = None
-    max_clarifications: Annotated[int, Field(ge=0, le=100)] | None = None
+    max_clarifications: Annotated[int, Field(ge=0, le=100), FROM_JSON] | None = None
     mode: Mode | None = None
     on_error: OnError | None = None
     levels: dict[Level, Level] = Field(
         default={}, description="What a verdict counts as, such as Controversial: Unsafe."
     )
     agent_id: AnyId | None = None
-    from_: AwareDatetime | None = Field(default=None, alias="from")
-    to: AwareDatetime | None = None
+    from_: Moment | None = Field(default=None, alias="from")
+    to: Moment | None = None
 
     def rules(self, then: RoutingPolicy) -> Rules:
         routing = RoutingPolicy(

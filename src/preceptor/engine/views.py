@@ -8,7 +8,7 @@ from preceptor.domain.conversations.looks import ShownView, ShownViews, look_at
 from preceptor.domain.conversations.view import Change, View, restored
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, ViewId
-from preceptor.domain.paging import BadCursor, cursor_at, position_of
+from preceptor.domain.paging import cursor_at, place_of
 from preceptor.engine.branching import switch
 from preceptor.engine.compacting import Compacting
 from preceptor.engine.looking import at_rest, next_view
@@ -76,9 +76,5 @@ class Views:
 
 def _step_at(cursor: str | None, views: Sequence[View]) -> int:
     """Before which step a page ends."""
-    position = position_of(cursor)
-    if position is None:
-        return len(views)
-    if not (position.isascii() and position.isdecimal()) or len(position) > 9:
-        raise BadCursor
-    return min(int(position), len(views))
+    place = place_of(cursor)
+    return len(views) if place is None else min(place, len(views))

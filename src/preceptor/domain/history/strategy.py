@@ -15,11 +15,11 @@ from pydantic import Field
 from preceptor.domain.history.entry import Entry, Row
 from preceptor.domain.messages.message import Role
 from preceptor.domain.times import Moment
-from preceptor.domain.value import AS_TUPLE, VISIBLE_TEXT, Text, Value
+from preceptor.domain.value import AS_TUPLE, FROM_JSON, VISIBLE_TEXT, Text, Value
 
 TLDR = "summary@1.0.0"
 FACTS = "facts@1.0.0"
-Size = Annotated[int, Field(ge=1, lt=2**31)]
+Size = Annotated[int, Field(ge=1, lt=2**31), FROM_JSON]
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -23,11 +23,12 @@ from preceptor.domain.history.limits import (
 )
 from preceptor.domain.history.strategy import CompressionStrategy
 from preceptor.domain.prompts.prompt import Sampling
-from preceptor.domain.value import Json, Text, Value, told
+from preceptor.domain.value import FROM_JSON, Json, Text, Value, told
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _OURS = frozenset({"authorization", "content-length", "content-type", "cookie", "host", "transfer-encoding"})
-Whole = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+Whole = Annotated[int, Field(ge=-(2**31), lt=2**31), FROM_JSON]
+Count = Annotated[int, Field(ge=1, lt=2**31), FROM_JSON]
 Stop = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
 
 
@@ -35,14 +36,14 @@ class RequestParameters(Value):
     """None leaves a matter to the provider, or history as it is. What is not said, the next wider scope says."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_completion_tokens: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    max_completion_tokens: Count | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    top_k: Count | None = None
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     response_format: dict[Text, Json] | None = None
     stop: Annotated[tuple[Stop, ...], Field(max_length=16)] | None = None
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    seed: Annotated[int, Field(ge=-(2**53), le=2**53), FROM_JSON] | None = None
     user: Annotated[Text, Field(max_length=256)] | None = None
     parallel_tool_calls: bool | None = None
     custom_headers: Annotated[dict[Text, Text], Field(max_length=32)] | None = None

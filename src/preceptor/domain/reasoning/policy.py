@@ -7,7 +7,7 @@ from pydantic import Field
 
 from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.verdict import Mode, OnError
-from preceptor.domain.value import Value
+from preceptor.domain.value import FROM_JSON, Value
 
 
 class Switch(StrEnum):
@@ -41,7 +41,7 @@ class GuardPolicy(Value):
     answers: bool = Field(default=False, description="Judge answers too, before anyone sees them.")
     tool_results: bool = Field(default=False, description="Judge what tools return.")
     delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
-    history_turns: Annotated[int, Field(ge=0, le=20)] = Field(
+    history_turns: Annotated[int, Field(ge=0, le=20), FROM_JSON] = Field(
         default=0, description="Earlier turns the guardian reads together with a message."
     )
 
@@ -50,9 +50,9 @@ class SgrPolicy(Value):
     enabled: Switch = Switch.AUTO
     injection: Injection = Injection.CLEAN
     thresholds: Thresholds = Thresholds()
-    max_clarifications: Annotated[int, Field(ge=0, le=100)] = 2
+    max_clarifications: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 2
     opinions: Opinions = Opinions.MAX
-    retain_analysis_turns: Annotated[int, Field(ge=0, le=100)] = 1
+    retain_analysis_turns: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 1
 
     @property
     def routing(self) -> RoutingPolicy:

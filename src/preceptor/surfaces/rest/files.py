@@ -38,12 +38,12 @@ class Upload:
 
 @dataclass(slots=True)
 class _Part:
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    headers: dict[str, bytes] = field(default_factory=dict[str, bytes])
     data: bytearray = field(default_factory=bytearray)
 
     @property
     def disposition(self) -> dict[bytes, bytes]:
-        return parse_options_header(self.headers.get("content-disposition", ""))[1]
+        return parse_options_header(self.headers.get("content-disposition", b""))[1]
 
 
 def read(content_type: str, body: bytes) -> Upload:
@@ -69,7 +69,7 @@ def _only(parts: list[_Part]) -> Upload:
         raise Invalid("The form must have exactly one part, a file named `file`.")
     part = parts[0]
     name = part.disposition.get(b"filename", b"file").decode("utf-8", "replace")
-    return Upload(name, part.headers.get("content-type", ""), bytes(part.data))
+    return Upload(name, part.headers.get("content-type", b"").decode("utf-8", "replace"), bytes(part.data))
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class _Reading:
             raise ValueError("a header is too long")
 
     def _header(self) -> None:
-        self.parts[-1].headers[self.name.decode("latin-1").lower()] = self.value.decode("utf-8", "replace")
+        self.parts[-1].headers[self.name.decode("latin-1").lower()] = self.value
         self.name = self.value = b""
 
     def _end(self) -> None:

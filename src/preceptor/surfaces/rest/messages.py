@@ -13,7 +13,7 @@ from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.audience import Audience
 from preceptor.engine.messages import Which
 from preceptor.surfaces.rest.answering import ANSWERS, answer, parts_of
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, ShownPlan, TurnAnswer
 from preceptor.surfaces.rest.telling import JSON
@@ -41,7 +41,7 @@ async def page(
         Audience,
         Query(description="As users see it, as models do (needs `context:read`), or as it is (needs `record:read`)."),
     ] = Audience.USER,
-    cursor: Cursor = None,
+    cursor: PlaceCursor = None,
     limit: Limit = 50,
 ) -> Response:
     """List the messages of a conversation, oldest first."""

@@ -4,12 +4,16 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from preceptor.domain.paging import CURSOR, LARGEST_PAGE
+from preceptor.domain.paging import CURSOR, LARGEST_PAGE, PLACE_CURSOR
 
 Cursor = Annotated[
     str | None,
     Query(description="`nextCursor` of the page before.", json_schema_extra={"pattern": f"^{CURSOR.pattern}$"}),
 ]
 """The pattern is for readers of the document: what does not match it is refused as `bad_cursor`."""
+PlaceCursor = Annotated[
+    str | None,
+    Query(description="`nextCursor` of the page before.", json_schema_extra={"pattern": f"^{PLACE_CURSOR.pattern}$"}),
+]
 Limit = Annotated[int, Query(description="How many at most.", ge=1, le=LARGEST_PAGE)]
 Name = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import AwareDatetime
 
 from preceptor.domain.ids import AgentId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.reasoning.tables import Decided, ShownTable, TableTest
+from preceptor.domain.times import Moment
 from preceptor.domain.value import Value
 from preceptor.engine.reasoning import BackTest, Metrics, Outcome, Period
 from preceptor.surfaces.rest.parameters import Name
@@ -52,8 +52,8 @@ async def metrics(
     preceptor: ThePreceptor,
     agent_id: AnAgent = None,
     instruction_id: Id = None,
-    since: Annotated[AwareDatetime | None, Query(alias="from")] = None,
-    until: Annotated[AwareDatetime | None, Query(alias="to")] = None,
+    since: Annotated[Moment | None, Query(alias="from")] = None,
+    until: Annotated[Moment | None, Query(alias="to")] = None,
 ) -> Metrics:
     """What plans were worth and what they cost: by agent, by what it was told, for a period."""
     return await preceptor.reasoning.metrics(

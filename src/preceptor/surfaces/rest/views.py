@@ -10,7 +10,7 @@ from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.ownership import Permission
 from preceptor.engine.branching import Again
 from preceptor.surfaces.rest.answering import ANSWERS, answer, parts_of
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import AnsweredAgain, EditedMessage, TurnAnswer
 
@@ -20,7 +20,9 @@ LAST = AnsweredAgain()
 
 @router.get("/views")
 @needs(Permission.CONVERSATION_READ)
-async def page(conversation_id: Name, preceptor: ThePreceptor, cursor: Cursor = None, limit: Limit = 50) -> ShownViews:
+async def page(
+    conversation_id: Name, preceptor: ThePreceptor, cursor: PlaceCursor = None, limit: Limit = 50
+) -> ShownViews:
     """List the views of a conversation, newest first. The first is the current one."""
     return await preceptor.views.page(ConversationId(conversation_id), cursor, limit)
 
