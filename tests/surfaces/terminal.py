@@ -42,13 +42,10 @@ class Terminal:
 
     def leave(self) -> int:
         """Ctrl-C at the prompt, and again: Python does not see one that comes just before it waits for a key."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        self.interrupt()
+        while not select.select([self.screen], [], [], 1.0)[0]:
             self.interrupt()
-            while select.select([self.screen], [], [], 0.5)[0]:
-                if not self._read():
-                    return self.process.wait(PATIENCE)
-        raise AssertionError(f"It did not leave:\n{self.seen}")
+        return self.ended()
 
     def ended(self) -> int:
         """The exit code, once it has left."""
