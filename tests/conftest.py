@@ -10,6 +10,7 @@ from preceptor.adapters.storage import schema
 from preceptor.surfaces.http import create_app
 from preceptor.testing import ScriptedModel
 from tests.postgres import Cluster, cluster
+from tests.rebuilding import every_call_is_rebuilt
 
 ADMIN_KEY = "the-admin-key-of-the-tests"
 ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
@@ -78,6 +79,7 @@ async def preceptor(settings: Settings, model: ScriptedModel) -> AsyncGenerator[
     """Preceptor on a fresh database of every kind, acting for the admin of `default`."""
     async with open_preceptor(settings, models=only(model, settings)) as opened:
         yield opened
+        await every_call_is_rebuilt(opened)
 
 
 def only(model: ScriptedModel, settings: Settings) -> ModelRegistry:

@@ -20,6 +20,7 @@ from preceptor.domain.turns.turn import Turn
 from preceptor.engine.turns import Answer
 from preceptor.testing import Called, Say, ScriptedModel
 from tests.conftest import ADMIN_KEY
+from tests.rebuilding import every_call_is_rebuilt
 
 DELEGATE, RETURN = "delegate_internal_reasoning", "return_control"
 
@@ -92,6 +93,7 @@ async def talking(
         await preceptor.agents.change(AgentId("assistant"), tools=tools)
         started = await preceptor.conversations.start(agent_id="assistant")
         yield Talk(preceptor, model, started.conversation_id)
+        await every_call_is_rebuilt(preceptor)
 
 
 def delegate(prompt: str = "You are an analyst.", text: str = "", **more: Any) -> Say:

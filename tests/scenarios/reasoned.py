@@ -20,6 +20,7 @@ from preceptor.engine.contexts import context_of, rebuilt
 from preceptor.engine.ports import Guardian, Work
 from preceptor.testing import Called, FixedGuardian, Say, ScriptedModel
 from tests.conftest import client_of
+from tests.rebuilding import every_call_is_rebuilt
 from tests.talking import settings_in, template
 
 Json = dict[str, Any]
@@ -151,3 +152,4 @@ async def reasoning(
     ):
         await client.patch("/api/agents/assistant", json={"tools": ["calculator"]})
         yield Talk(client, opened, model, guardian, await started(client))
+        await every_call_is_rebuilt(opened)

@@ -16,6 +16,7 @@ from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.testing import Called, Say, ScriptedModel
 from tests.conftest import client_of
+from tests.rebuilding import every_call_is_rebuilt
 
 Json = dict[str, Any]
 
@@ -130,3 +131,4 @@ async def talking(settings: Settings, **more: Any) -> AsyncGenerator[Talk]:
         await client.patch("/api/agents/assistant", json={"tools": ["calculator"]})
         made = await client.post("/api/conversations", json={"agentId": "assistant"})
         yield Talk(client, preceptor, script, model, made.json()["conversationId"])
+        await every_call_is_rebuilt(preceptor)

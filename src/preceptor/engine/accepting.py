@@ -1,7 +1,7 @@
 """Accepting a user's message: everything a turn uses is resolved here, once, in one transaction with the message."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -177,6 +177,11 @@ def _message(session: Session, wanted: Wanted, counter: TokenCounter, turn_id: T
     )
 
 
+def rules_in(compiled: Compiled) -> dict[str, Any]:
+    rules = compiled.effective.validation_rules
+    return {} if rules is None else rules.model_dump(mode="json", exclude_defaults=True)
+
+
 def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model: str) -> Pins:
     return Pins(
         agent_id=agent.agent_id,
@@ -196,4 +201,5 @@ def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, mod
         limits=means.limits,
         counter=compiled.counter,
         summary_model=means.summary_model,
+        rules=rules_in(compiled),
     )

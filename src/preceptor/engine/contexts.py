@@ -86,7 +86,7 @@ async def _call(work: Work, message: Message) -> Call:
     return turn.calls.get(message.call_id) or await call_of_summary(work, message)
 
 
-async def rebuilt(work: Work, conversation: ConversationId, call: Call, turn_id: TurnId) -> Prompt:
+async def rebuilt(work: Work, conversation: ConversationId, call: Call, turn_id: TurnId | None) -> Prompt:
     """The prompt of a call of this turn, from what its manifest refers to."""
     system = await work.blobs.get(call.system)
     tools = None if call.tools is None else await work.blobs.get(call.tools)

@@ -1,14 +1,13 @@
 """Documents that instructions mention: looking them up, and telling them."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from preceptor.domain.ids import FamilyId, InstructionId
-from preceptor.domain.instructions.documents import Document, handle_of, names_in
+from preceptor.domain.instructions.documents import Document, names_in
 from preceptor.domain.instructions.family import Family
 from preceptor.domain.instructions.instruction import Authored, InstructionType, InstructionVersion
-from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
 from preceptor.domain.instructions.references import (
     MOST_DOCUMENTS,
     document_text,
@@ -20,21 +19,8 @@ from preceptor.domain.instructions.references import (
 from preceptor.domain.instructions.render import render
 from preceptor.domain.instructions.version import Latest, resolve
 from preceptor.engine.compiled import Compiled
+from preceptor.engine.named import family_named
 from preceptor.engine.ports import Work
-
-PAGE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """Instructions with a word in their name or description, whatever else they are."""
-
-    words: str
-    type: InstructionType | None = None
-    category: str | None = None
-    target_role: str | None = None
-    status: Status | None = None
-    tags: tuple[str, ...] = ()
 
 
 async def with_documents(
@@ -82,9 +68,8 @@ async def _find(work: Work, name: str, at: datetime | None) -> InstructionVersio
     """By a version's id, by an instruction's, or by its name. A template has gaps, so it is nobody's document."""
     version = await work.instructions.version(InstructionId(name))
     if version is None:
-        found = await work.instructions.find(FamilyId(name))
-        family = found[0] if found else await _called(work, name)
-        version = await _in_force(work, family, at) if family and not family.is_deleted else None
+        family = await family_named(work, name)
+        version = await _in_force(work, family, at) if family else None
     if version is None or version.type is InstructionType.TEMPLATE:
         return None
     return version
@@ -95,13 +80,3 @@ async def _in_force(work: Work, family: Family, at: datetime | None) -> Instruct
         return resolve(Latest(), await work.instructions.versions(family.family_id))
     then = resolve(Latest(), await work.instructions.candidates_at(family.family_id, at))
     return None if then is None else await work.instructions.version(then.instruction_id)
-
-
-async def _called(work: Work, name: str) -> Family | None:
-    """The only one of this name that is in force."""
-    handle, alike, after = handle_of(name), list[Family](), None
-    wanted = _Named(handle.split("-")[0])
-    while rows := await work.instructions.page(wanted, after, PAGE):
-        alike += [one for one, _, _ in rows if handle_of(one.name) == handle and one.status in IN_FORCE]
-        after = rows[-1][0].family_id
-    return alike[0] if len(alike) == 1 else None

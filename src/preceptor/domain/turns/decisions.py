@@ -46,11 +46,18 @@ def told(turn: Turn) -> dict[str, Any]:
         "guardStatus": guard_status(turn),
         "guardianResult": turn.verdict,
         "sgrPlan": None if planned is None else planned.plan,
-        "blocked": by_guard or by_plan,
+        "blocked": by_guard or by_plan or turn.kept_back,
         "blockReason": UNSAFE_REASON if unsafe else None,
         "withheld": None if turn.withheld is None else turn.withheld.text,
+        "checks": None if turn.checked is None else _checks(turn),
         "decisions": [*map(_judgement, turn.judgements), *_plan(turn)],
     }
+
+
+def _checks(turn: Turn) -> list[dict[str, Any]]:
+    """Of an answer that was asked for again, and of the last one."""
+    found = dict.fromkeys(one for one in (turn.retried, turn.checked) if one is not None)
+    return [msgspec.to_builtins(one) for one in found]
 
 
 def _judgement(judgement: Judgement) -> dict[str, Any]:

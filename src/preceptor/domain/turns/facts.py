@@ -16,6 +16,7 @@ from preceptor.domain.prompts.reply import Fault, Finish, Usage
 from preceptor.domain.reasoning.plan import Action, Plan
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.verdict import Gate, Judged
+from preceptor.domain.turns.checks import Checked
 
 
 class Fact(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -59,6 +60,8 @@ class Pins(Fact, frozen=True, kw_only=True):
     """Tools that whoever sent the message carries out itself: a call of one ends the turn."""
     forced_tool: str | None = None
     """One of these that the first call must use, where the model can be held to it."""
+    rules: dict[str, Any] = {}
+    """The validation rules that the answer is held to; empty where there are none."""
 
 
 class Accepted(Fact, frozen=True, kw_only=True):
@@ -280,6 +283,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "delegation.closed": SpanClosed,
     "guard.judged": Judgement,
     "answer.withheld": Withheld,
+    "answer.checked": Checked,
     "summary.written": Message,
     "history.compressed": Compressed,
     "plan.made": Planned,

@@ -13,6 +13,8 @@ from preceptor.domain.turns.turn import Lane, Turn
 NO_VERDICT = "The safety check gives no verdict right now, and without one nothing goes on."
 CLIENT_TOOLS = "client_tools"
 """The outcome of a turn that ended with calls for whoever sent its message."""
+RULES_BROKEN = "rules_broken"
+"""The outcome of a turn whose answer breaks validation rules that it may not break."""
 ATTEMPTS = 4
 """How often one step is put to a model before it has failed: once, and three times again."""
 _ASK_AGAIN = frozenset(
@@ -110,6 +112,8 @@ def _wanted(turn: Turn, lane: Lane) -> Step:
     """The next step, if there is enough left for it. What has been said already costs nothing more."""
     if lane.root is None and (first := _before_answering(turn)):
         return first
+    if turn.kept_back:
+        return Settle(TurnStatus.BLOCKED, outcome=RULES_BROKEN) if lane.root is None else Rest()
     if lane.pending:
         ours = tuple(call for call in lane.pending if not for_client(turn, lane, call))
         return Act(ours) if ours else Settle(TurnStatus.COMPLETED, outcome=CLIENT_TOOLS)

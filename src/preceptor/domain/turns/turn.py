@@ -10,6 +10,7 @@ from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Kind, Message, Role, ToolCall
 from preceptor.domain.prompts.reply import Usage
 from preceptor.domain.reasoning.verdict import Gate, Judged
+from preceptor.domain.turns.checks import Checked, Checking
 from preceptor.domain.turns.facts import (
     Accepted,
     Call,
@@ -95,6 +96,10 @@ class Turn:
     """The answer, if nobody may see it."""
     unguarded: bool = False
     """The guardian gave no verdict on an answer, and without one it may not be shown."""
+    checked: Checked | None = None
+    """How the last answer stood to the validation rules."""
+    retried: Checked | None = None
+    """An answer that was asked for again because of the rules it broke."""
     planned: Planned | None = None
     plan_calls: int = 0
     summaries: list[Message] = field(default_factory=list[Message])
@@ -114,6 +119,11 @@ class Turn:
     @property
     def verdict(self) -> Judged | None:
         return None if self.judgement is None else self.judgement.judged
+
+    @property
+    def kept_back(self) -> bool:
+        """Whether its answer breaks rules that it may not break."""
+        return self.checked is not None and self.checked.then is Checking.BLOCKED
 
     @property
     def iterations(self) -> int:
@@ -168,6 +178,12 @@ def _judged(turn: Turn, judgement: Judgement) -> None:
 
 def _withheld(turn: Turn, withheld: Withheld) -> None:
     turn.withheld = withheld
+
+
+def _checked(turn: Turn, checked: Checked) -> None:
+    turn.checked = checked
+    if checked.then is Checking.RETRIED:
+        turn.retried = checked
 
 
 def _planned(turn: Turn, planned: Planned) -> None:
@@ -271,6 +287,7 @@ _STEPS: dict[type, Callable[[Turn, Any], None]] = {
     SpanClosed: _closed,
     Judgement: _judged,
     Withheld: _withheld,
+    Checked: _checked,
     Planned: _planned,
     PlanReady: _plan_told,
     Compressed: _summarised,

@@ -8,6 +8,7 @@ from preceptor.domain.turns.facts import ToolCompleted, ToolStarted
 from preceptor.domain.turns.step import Act
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.run import Run
+from preceptor.engine.specialists import meet
 from preceptor.engine.stages.control import answer_alone, control_in, delegate, join, return_control, say_result
 from preceptor.engine.stages.moderate import WITHHELD_PROMPT, WITHHELD_RESULT, allowed_prompt, allowed_result
 
@@ -36,6 +37,7 @@ async def act(run: Run, lane: Lane, step: Act) -> list[SpanId]:
     if control.name != DELEGATE:
         return_control(run, lane, control)
         return []
+    await meet(run, (control,))
     if not await allowed_prompt(run, control):
         say_result(run, lane, control, WITHHELD_PROMPT, error=True)
         return []

@@ -20,6 +20,7 @@ from preceptor.engine.voice import Opening, opening, specialist_system, tools_fo
 NO_MORE = (
     "You have used all the calls of this turn. Answer the user now with what you have; no tool can be called any more."
 )
+AGAIN = "Your answer broke rules that it must keep, and nobody was shown it: {}. Answer again, and keep them."
 BACKOFF = (0.25, 1.0, 3.0)
 LONGEST_WAIT = 30.0
 
@@ -121,6 +122,9 @@ def _tail(run: Run, lane: Lane, step: AskModel) -> tuple[Segment, ...]:
             lines.append((f"The specialist was stopped: {closed.why}.", FromEngine("stopped")))
     if run.turn.planned is not None and lane.speaker is None and lane.root is None:
         lines.append((turn_directive(run.turn.planned.plan, run.pins.language), FromEngine("turn_directive")))
+    if run.turn.retried is not None and lane.root is None and lane.speaker is None:
+        broken = "; ".join(f"{one.rule}: {one.detail}" for one in run.turn.retried.broken)
+        lines.append((AGAIN.format(broken), FromEngine("rules_broken")))
     if step.purpose == "final":
         lines.append((NO_MORE, FromEngine("no_more_calls")))
     return tuple(Segment(text=text, source=source, tokens=run.counter.count(text)) for text, source in lines)

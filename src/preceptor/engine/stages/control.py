@@ -1,5 +1,7 @@
 """Control: passing the conversation to a specialist, and back. Only these two tools can, and only from here."""
 
+import msgspec
+
 from preceptor.domain.delegation import CONTROL_TOOLS, DELEGATE, Asked, ClosedBy, Span, allowed_tools, why_not
 from preceptor.domain.ids import SpanId
 from preceptor.domain.messages.directive import INTERMEDIATE, RETURN_CONTROL, DelegateReasoning, Directive
@@ -37,14 +39,23 @@ def _wanted(run: Run, lane: Lane, call: ToolCall) -> tuple[Asked, ...] | str:
     told = asked(call.arguments)
     if isinstance(told, str):
         return told
-    turn = run.turn
+    turn, wanted = run.turn, list[Asked]()
     for number, one in enumerate(told):
         if one.specialist is not None and one.specialist not in run.specialists:
             return UNKNOWN_SPECIALIST.format(one.specialist[:80])
-        refusal = why_not(one, turn.above(lane), len(turn.spans) + number, turn.limits, permitted=run.pins.may_delegate)
+        wanted.append(_written_out(run, one))
+        refusal = why_not(
+            wanted[-1], turn.above(lane), len(turn.spans) + number, turn.limits, permitted=run.pins.may_delegate
+        )
         if refusal is not None:
             return refusal
-    return told
+    return tuple(wanted)
+
+
+def _written_out(run: Run, one: Asked) -> Asked:
+    """With the prompt of the instruction that was named instead."""
+    named = run.specialists.get(one.specialist or "")
+    return one if named is None else msgspec.structs.replace(one, agent_prompt=named.prompt)
 
 
 def answer_alone(run: Run, lane: Lane, call: ToolCall) -> None:
@@ -92,7 +103,7 @@ def _span(run: Run, lane: Lane, call: ToolCall, one: Asked, *, branch: bool = Fa
         span_id=SpanId(run.world.new_id()),
         parent=lane.span_id,
         depth=len(run.turn.above(lane)) + 1,
-        agent_prompt=specialist.prompt if specialist else one.agent_prompt or "",
+        agent_prompt=one.agent_prompt or "",
         mark_intermediate=one.mark_intermediate,
         tools=allowed_tools(parents, one.tools),
         reason=one.reason,

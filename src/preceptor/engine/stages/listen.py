@@ -23,6 +23,8 @@ from preceptor.domain.turns.facts import (
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.run import Run
+from preceptor.engine.specialists import meet
+from preceptor.engine.stages.check import kept_back, may_be_kept_back
 from preceptor.engine.stages.control import delegates
 from preceptor.engine.stages.moderate import heard, held_back, shown_at_once
 
@@ -69,7 +71,7 @@ async def listen(run: Run, lane: Lane, call: Call, request: Request) -> None:
     began = run.world.monotonic()
     stream = Stream(run, call, MessageId(run.world.new_id()))
     try:
-        reply = await _whole(run, stream, request, shown=shown_at_once(run))
+        reply = await _whole(run, stream, request, shown=shown_at_once(run) and not may_be_kept_back(run))
     except ModelFailure as failure:
         _failed(run, run.model, stream, failure, began)
         return
@@ -77,7 +79,10 @@ async def listen(run: Run, lane: Lane, call: Call, request: Request) -> None:
     run.journal.note("call.ended", _ended(run, run.model, call, reply, began))
     if await held_back(run, heard(reply.parts)):
         return
-    run.journal.note("message.completed", _message(run, lane, stream, reply))
+    await meet(run, tuple(part for part in reply.parts if isinstance(part, ToolCall)))
+    message = _message(run, lane, stream, reply)
+    if not kept_back(run, lane, message):
+        run.journal.note("message.completed", message)
 
 
 async def hear(run: Run, model: ChatModel, call: Call, request: Request, seconds: float) -> Reply:

@@ -17,6 +17,7 @@ from preceptor.engine.guarding import STOPS
 from preceptor.engine.run import Run
 from preceptor.engine.stages.act import UNKNOWN, answer_call
 from preceptor.engine.stages.brought import withhold_brought
+from preceptor.engine.stages.check import say_that_it_was_kept_back
 from preceptor.engine.stages.control import close
 from preceptor.engine.stages.moderate import policy_of
 from preceptor.engine.stages.plan import note_synthesis, voice_of
@@ -30,7 +31,9 @@ async def settle(run: Run, step: Settle) -> None:
         _tidy(run, lane, step)
     for message_id in sorted(run.turn.half_said):
         run.journal.note("message.abandoned", MessageAbandoned(message_id=message_id, why="The turn ended."))
-    if step.status is TurnStatus.BLOCKED and not _stopped_by_plan(run):
+    if run.turn.kept_back:
+        say_that_it_was_kept_back(run)
+    elif step.status is TurnStatus.BLOCKED and not _stopped_by_plan(run):
         _refuse(run)
     message = _answer(run) if step.status in ANSWERED else None
     ended = Ended(
@@ -45,7 +48,7 @@ async def settle(run: Run, step: Settle) -> None:
         finish=_finish(run, message),
     )
     run.journal.note(f"turn.{step.status.value}", ended)
-    if step.status is TurnStatus.BLOCKED or _unjudged(run):
+    if (step.status is TurnStatus.BLOCKED and not run.turn.kept_back) or _unjudged(run):
         run.journal.withhold(run.turn.main.messages[0].id, run.counter.count(WITHHELD))
     if _unjudged(run):
         withhold_brought(run)
@@ -99,7 +102,7 @@ def _interrupted(lane: Lane, call: ToolCall) -> ToolResult:
 def _ui(run: Run, status: TurnStatus, message: Message) -> dict[str, Any]:
     """What the user is told: the answer with how the request was understood, or why there is none."""
     planned = run.turn.planned
-    if status is not TurnStatus.COMPLETED:
+    if status is not TurnStatus.COMPLETED and not run.turn.kept_back:
         if planned is not None and _stopped_by_plan(run):
             return planned.ui
         return {"type": UiType.GUARDIAN_BLOCK, "response": message.text}

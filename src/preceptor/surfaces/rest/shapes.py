@@ -207,6 +207,9 @@ class TurnRecord(Value):
     blocked: bool
     block_reason: str | None
     withheld: str | None = Field(description="An answer that nobody was shown.")
+    checks: tuple[dict[str, JsonValue], ...] | None = Field(
+        description="Which validation rules the answer keeps; of one that was asked for again as well. Null: no rules."
+    )
     decisions: tuple[dict[str, JsonValue], ...] = Field(
         description="Each judgement, the route of the plan and the patience: with the table, its version and its row."
     )

@@ -1,0 +1,51 @@
+"""Check an answer against the validation rules of what the agent is told, before anyone has it."""
+
+from preceptor.domain.instructions.check import check
+from preceptor.domain.instructions.content import Mode, ValidationRules
+from preceptor.domain.messages.message import Message, Role, Text
+from preceptor.domain.reasoning.texts import get_text
+from preceptor.domain.turns.checks import Checked, Checking, RuleReport
+from preceptor.domain.turns.turn import Lane
+from preceptor.engine.run import Run
+
+
+def rules_of(run: Run) -> ValidationRules | None:
+    return ValidationRules.model_validate(run.pins.rules) if run.pins.rules else None
+
+
+def may_be_kept_back(run: Run) -> bool:
+    """Whether users see nothing of an answer while it is being written, because it may have to be written again."""
+    rules = rules_of(run)
+    return rules is not None and rules.mode is not Mode.REPORT
+
+
+def kept_back(run: Run, lane: Lane, message: Message) -> bool:
+    """Whether nobody gets this answer, because of the rules it breaks: it is asked for again, or the turn ends."""
+    rules = rules_of(run)
+    if rules is None or message.tool_calls or not _is_final(lane):
+        return False
+    reports = tuple(RuleReport(one.rule, one.passed, one.detail) for one in check(message.text, rules))
+    then = _then(run, rules.mode) if not all(one.passed for one in reports) else Checking.KEPT
+    text = "" if then is Checking.KEPT else message.text
+    run.journal.note("answer.checked", Checked(message_id=message.id, reports=reports, then=then, text=text))
+    return then is not Checking.KEPT
+
+
+def _is_final(lane: Lane) -> bool:
+    return lane.root is None and (lane.speaker is None or not lane.speaker.mark_intermediate)
+
+
+def _then(run: Run, mode: Mode) -> Checking:
+    """Once again and no more, and not where the turn has no call left for it."""
+    match mode:
+        case Mode.BLOCK:
+            return Checking.BLOCKED
+        case Mode.RETRY if run.turn.retried is None and not run.turn.final_call:
+            return Checking.RETRIED
+        case _:
+            return Checking.KEPT
+
+
+def say_that_it_was_kept_back(run: Run) -> None:
+    text = get_text("rules_broken", run.pins.language)
+    run.journal.note("message.completed", run.message(Role.ASSISTANT, (Text(text),), run.turn.main))
