@@ -165,7 +165,9 @@ class Ours:
     def __init__(self, folder: Path, history: int, kind: str) -> None:
         self.loop = asyncio.new_event_loop()
         os.environ.pop("PRECEPTOR_DATABASE_URL", None)
-        settings = Settings.load(data_dir=folder, tools=("benchmarks.turns:lookup",))
+        settings = Settings.load(
+            data_dir=folder, tools=("benchmarks.turns:lookup",), guard_enabled=False, sgr_enabled=False
+        )
         self.models = ModelRegistry(settings)
         self.models.add(self.models.default, InstantModel(kind))
         self.opening = open_preceptor(settings, models=self.models)

@@ -527,3 +527,38 @@ async def test_tool_calls_that_share_an_id_are_told_apart(tmp_path: Path):
         assert [one.content for one in await talk.results()][:2] == ["2", "4"]
         assert [span.agent_prompt for span in turn.spans.values()] == ["A", "B", "C", "D"]
         assert answer.response == "Done."
+
+
+@covers("R43")
+async def test_what_delegations_said_gives_way_to_what_they_found_where_that_is_asked_for(tmp_path: Path):
+    async with talking(tmp_path, [*WORK, "2+2 is 4, by an analyst.", "Still 4."]) as talk:
+        await talk.preceptor.agents.change(AgentId("assistant"), parameters={"distillDelegations": True})
+        await talk.say("What is 2+2?")
+        await until_distilled(talk)
+        await talk.say("Are you sure?")
+        shown = texts(talk.model.prompts[-1])
+        assert (shown[0], shown[-1]) == ("What is 2+2?", "Are you sure?")
+        assert any("2+2 is 4, by an analyst." in text for text in shown)
+        assert "Let me count." not in shown
+        views = (await talk.preceptor.views.page(talk.conversation_id)).items
+        assert views[0].change == "compacted"
+
+
+async def until_distilled(talk: Talk) -> None:
+    async for batch in talk.preceptor.conversations.follow(talk.conversation_id):
+        if any(event.kind == "view.changed" for event in batch):
+            return
+
+
+@covers("R43")
+async def test_a_distillation_that_fails_leaves_all_that_was_said(tmp_path: Path):
+    script = [*WORK, ModelFailure(Fault.UNAUTHORIZED, "No key."), "Still 4."]
+    async with talking(tmp_path, script) as talk:
+        await talk.preceptor.agents.change(AgentId("assistant"), parameters={"distillDelegations": True})
+        await talk.say("What is 2+2?")
+        async for _ in talk.preceptor.conversations.follow(talk.conversation_id):
+            ends = [one for one in await talk.facts("call.ended") if one.outcome == "failed"]
+            if ends:
+                break
+        assert (await talk.say("Are you sure?")).response == "Still 4."
+        assert "Let me count." in texts(talk.model.prompts[-1])

@@ -7,6 +7,7 @@ from preceptor.domain.ids import ConversationId, StreamId, TurnId
 from preceptor.domain.log import Fenced
 from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
 from preceptor.domain.turns.step import Settle
+from preceptor.engine.distilling import distil_later
 from preceptor.engine.ports import Work
 from preceptor.engine.recovering import BATCH, Recovered, take_up
 from preceptor.engine.run import Run
@@ -74,6 +75,7 @@ async def _carried_on(session: Session, taken: Taken, run: Run | None) -> bool:
         if run is not None:
             await take_turn(run)
             taken.ended = run.turn.ended
+            distil_later(session, run)
     except Fenced:
         return True
     except (Unavailable, DiskFull):

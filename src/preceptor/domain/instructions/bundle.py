@@ -14,12 +14,11 @@ from preceptor.domain.instructions.effective import Customizations
 from preceptor.domain.instructions.instruction import Authored, Changelog, InstructionType
 from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import LABEL_TEXT, Latest, Version, WrittenPin, is_label
-from preceptor.domain.value import Value
+from preceptor.domain.value import AnyId, Value
 
 LARGEST = 5_000_000
 """Bytes of a bundle, as JSON or as files."""
 FORMAT = "preceptor-library"
-AnyId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 LabelName = Annotated[str, StringConstraints(pattern=LABEL_TEXT)]
 
 

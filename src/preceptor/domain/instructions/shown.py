@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field
 
 from preceptor.domain.ids import FamilyId, InstructionId, UserId
 from preceptor.domain.instructions.family import Family, LabelRow, Popularity
@@ -10,9 +10,8 @@ from preceptor.domain.instructions.instruction import Authored, InstructionType,
 from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import Version
 from preceptor.domain.orgs import Name
-from preceptor.domain.value import FROM_JSON, Json, Text, Value
+from preceptor.domain.value import FROM_JSON, AnyId, Json, Text, Value
 
-AnyId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """Of an instruction or of one of its versions."""
 NO_LABEL = '"0"'
 """The ETag of a label that is not there."""

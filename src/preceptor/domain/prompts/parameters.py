@@ -68,6 +68,10 @@ class RequestParameters(Value):
     )
     on_failure: OnFailure = Field(default=OnFailure.RAISE, description="`trim`: trim when the summariser fails.")
     on_insufficient: OnInsufficient = OnInsufficient.SKIP
+    distill_delegations: bool = Field(
+        default=False,
+        description="Once a turn has ended, show models what its delegations found in place of all they said.",
+    )
     extra: Annotated[dict[Text, Json], Field(max_length=64)] = Field(
         default={}, description="Sent to the provider as it is."
     )

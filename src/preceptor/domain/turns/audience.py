@@ -9,8 +9,6 @@ from preceptor.domain.conversations.view import ViewChanged
 from preceptor.domain.messages.message import Kind, Message, Role, Thinking
 from preceptor.domain.turns.facts import Ended, MessageDelta, MessageStarted, Span, ToolStarted
 
-HIDDEN = frozenset({"conversation.started", "conversation.changed", "conversation.archived"})
-
 
 class Audience(StrEnum):
     USER = "user"
@@ -49,11 +47,6 @@ def for_user(message: Message) -> Message | None:
     if message.analysis is None and len(parts) == len(message.parts):
         return message
     return msgspec.structs.replace(message, parts=parts, analysis=None, analysis_tokens=0)
-
-
-def for_model(message: Message) -> bool:
-    """Whether models are shown it at all."""
-    return message.role is not Role.SYSTEM or message.kind is not Kind.MESSAGE
 
 
 def user_fact(kind: str, fact: Any) -> Any:
