@@ -110,7 +110,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     parameters = wanted.parameters.over(wanted.conversation.parameters).over(agent.parameters)
     pins = msgspec.structs.replace(
         pins_for(means, agent, compiled, spoken, name),
-        parameters=parameters.model_dump(mode="json"),
+        parameters=parameters.model_dump(mode="json", exclude_unset=True),
         clarifications=await asked_before(work, conversation_id),
         **(guarded(means, agent, model) | client.pins),
     )

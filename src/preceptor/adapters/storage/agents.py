@@ -1,6 +1,7 @@
 """Agents in SQL."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.statements import bodies_after, body_by_id, insert_into, update_by_key
@@ -26,11 +27,17 @@ class SqlAgents:
 
     async def find(self, agent_id: AgentId) -> Agent | None:
         row = await self.work.one(FIND, id=agent_id)
-        return Agent.model_validate_json(row[0]) if row else None
+        return _read(row[0]) if row else None
 
     async def has(self, agent_id: AgentId) -> bool:
         return await self.work.one(FIND, id=agent_id) is not None
 
     async def page(self, after: str | None, limit: int) -> list[Agent]:
         rows = await self.work.all(PAGE, after=after or "", limit=limit)
-        return [Agent.model_validate_json(row[0]) for row in rows]
+        return [_read(row[0]) for row in rows]
+
+
+@lru_cache(1024)
+def _read(body: str) -> Agent:
+    """Once for each text: what it says never changes."""
+    return Agent.model_validate_json(body)

@@ -99,9 +99,9 @@ class RequestParameters(Value):
 
     def over(self, wider: "RequestParameters | None") -> "RequestParameters":
         """These, and where they say nothing, the wider scope's. Saying null is saying something."""
-        if wider is None:
+        if wider is None or wider is self:
             return self
-        return RequestParameters.model_construct(**(told(wider) | told(self)))
+        return wider.model_copy(update=told(self)) if self.model_fields_set else wider
 
     def requires_history_management(self) -> bool:
         return self.limits().requires_history_management

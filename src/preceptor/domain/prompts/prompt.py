@@ -1,6 +1,7 @@
 """A prompt is made of pieces with sources, and a model accepts nothing but a prompt: every token is accounted for."""
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -45,7 +46,7 @@ class ToolSpec(msgspec.Struct, frozen=True, rename="camel"):
     tokens: int = 0
 
 
-class Prompt(msgspec.Struct, frozen=True, rename="camel"):
+class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
     """Everything of one model call, in the order in which it is shown. What never changes comes first, for caching."""
 
     system: tuple[Segment, ...]
@@ -65,7 +66,7 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel"):
     def tail_text(self) -> str:
         return "\n\n".join(segment.text for segment in self.tail)
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """All of it: the sum of the pieces, and nothing besides."""
         pieces = sum(piece.tokens for piece in (*self.system, *self.shown, *self.tail))
