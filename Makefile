@@ -3,6 +3,8 @@
 .PHONY: help serve test check format lint types layers bench coverage docs nightly lock clean
 
 PYTHON ?= python3
+# Every command and every test starts a Python: what it imports is compiled once.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
@@ -63,10 +65,10 @@ $(VENV)/.uv-installed: tools/uv.lock
 	@touch $@
 
 $(RUNTIME): $(VENV)/.uv-installed requirements.lock pyproject.toml
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements.lock -r tools/build.lock
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes --no-deps -r requirements.lock -r tools/build.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(DEVELOP): $(RUNTIME) requirements-dev.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements-dev.lock
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
