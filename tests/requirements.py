@@ -1016,12 +1016,10 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "B5",
     ),
     "experiments": (
-        # Experiments
-        "R92 R114 R115 R181",
         # Executions
         "R117 R121 R122 R123",
         # Attacks
-        "S2 S29",
+        "S2",
     ),
     "web": ("R39 S26",),
     "foundation-later": ("F6 S32",),

@@ -29,6 +29,7 @@ from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
 from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
+from preceptor.engine.experiments import Experiments
 from preceptor.engine.foreseeing import Foreseeing
 from preceptor.engine.impact import Impacts
 from preceptor.engine.installation import Installation
@@ -37,6 +38,7 @@ from preceptor.engine.keys import Keys
 from preceptor.engine.labels import Labels
 from preceptor.engine.messages import Messages
 from preceptor.engine.orgs import Orgs
+from preceptor.engine.outcomes import Outcomes
 from preceptor.engine.ports import Guardian, Models, World
 from preceptor.engine.reasoning import Reasoning
 from preceptor.engine.run import LEASE, Means
@@ -155,6 +157,14 @@ class Preceptor:
     @property
     def reasoning(self) -> Reasoning:
         return Reasoning(self.session)
+
+    @property
+    def experiments(self) -> Experiments:
+        return Experiments(self.session)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        return Outcomes(self.session)
 
     @property
     def access(self) -> Access:

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import errors
-from sqlalchemy import Integer, LargeBinary, Table
+from sqlalchemy import Double, Integer, LargeBinary, Table
 
 from preceptor import Settings, open_preceptor
 from preceptor.adapters import storage
@@ -30,6 +30,7 @@ SHOWN_TO_ALL = {"published_instructions"}
 UNFENCED = {
     "attachments.FORGET": "the sweep forgets files that no message ever named, of every organisation",
     "conversations.QUIET": "the sweep finds conversations past their retention, of every organisation",
+    "experiments.RUNS": "the sweep ends experiments whose time is over, of every organisation",
     "idempotency.FORGET_OLD": "the sweep forgets old answers of every organisation",
     "sign_ins.FORGET_OLD": "the sweep forgets unused links of every organisation",
     "keys.FIND": "a key is what tells us the organisation: with the installation's scope, any is found",
@@ -114,7 +115,7 @@ def addition(table: Table, org: str, word: str) -> tuple[bytes, list[Any]]:
 
 
 def filling(kind: object, word: str) -> object:
-    return 1 if isinstance(kind, Integer) else word.encode() if isinstance(kind, LargeBinary) else word
+    return 1 if isinstance(kind, Integer | Double) else word.encode() if isinstance(kind, LargeBinary) else word
 
 
 def count(connection: psycopg.Connection, statement: str) -> int:

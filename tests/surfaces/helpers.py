@@ -52,6 +52,16 @@ NEEDS: dict[str, Permission] = {
     "instructions_remove_label": Permission.INSTRUCTION_WRITE,
     "bundles_export": Permission.INSTRUCTION_READ,
     "bundles_bring_in": Permission.INSTRUCTION_WRITE,
+    "experiments_create": Permission.EXPERIMENT_RUN,
+    "experiments_page": Permission.EXPERIMENT_RUN,
+    "experiments_get": Permission.EXPERIMENT_RUN,
+    "experiments_start": Permission.EXPERIMENT_RUN,
+    "experiments_stop": Permission.EXPERIMENT_RUN,
+    "experiments_promote": Permission.EXPERIMENT_RUN,
+    "experiments_results": Permission.EXPERIMENT_RUN,
+    "experiments_conversations": Permission.EXPERIMENT_RUN,
+    "outcomes_tell": Permission.CONVERSATION_WRITE,
+    "outcomes_rate": Permission.CONVERSATION_WRITE,
     "agents_create": Permission.AGENT_WRITE,
     "agents_page": Permission.AGENT_READ,
     "agents_get": Permission.AGENT_READ,
@@ -105,6 +115,14 @@ BODIES: dict[str, Json] = {
     "instructions_test": {"input": "Example"},
     "instructions_move_label": {"instructionId": "{instruction_id}"},
     "bundles_bring_in": {"instructions": [{"versions": [{"name": "Example", "type": "task"}]}]},
+    "experiments_create": {
+        "name": "Example",
+        "agentIds": ["assistant"],
+        "settings": {"variant": {"parameters": {"temperature": 0.5}}},
+        "status": "draft",
+    },
+    "outcomes_tell": {"metric": "resolution", "value": True},
+    "outcomes_rate": {"score": 5},
     "agents_create": {"name": "Example"},
     "agents_change": {"name": "Example"},
     "assignments_assign": {"instructionId": "{template_id}"},
@@ -194,7 +212,10 @@ async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, 
     assigned = (await client.post("/api/instructions", json=new)).json()
     given = {"instructionId": assigned["familyId"], "customizations": {"additionalGuidelines": [name]}}
     await client.post(f"/api/agents/{name}/instructions", json=given)
+    design = {"name": name, "agentIds": [name], "settings": {"variant": {"parameters": {"temperature": 0.5}}}}
+    experiment = (await client.post("/api/instructions/experiments", json=design)).json()
     return {
+        "experiment_id": experiment["experimentId"],
         "agent_id": agent["agentId"],
         "family_id": assigned["familyId"],
         "conversation_id": conversation["conversationId"],

@@ -24,7 +24,7 @@ CODES: dict[int, str] = {
     403: "forbidden",
     404: "not_found model_not_found",
     408: "body_timeout",
-    409: "conflict idempotency_in_progress instruction_in_use turn_in_progress",
+    409: "conflict experiment_running idempotency_in_progress instruction_in_use turn_in_progress",
     412: "precondition_failed",
     413: "payload_too_large",
     415: "unsupported_media_type",

@@ -19,7 +19,7 @@ from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
 from preceptor.engine.compiled import Compiled
 from preceptor.engine.counting import tokens_of
-from preceptor.engine.effective import effective_now
+from preceptor.engine.enrolling import Enrolled, enroll
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.policing import asked_before, guarded
 from preceptor.engine.ports import TokenCounter, Work
@@ -96,11 +96,12 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
 
 async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, turn_id: TurnId) -> Run:
     means, conversation_id = session.means, wanted.conversation.conversation_id
+    enrolled = await enroll(work, session, agent, wanted.conversation)
+    agent, compiled = enrolled.agent, enrolled.compiled
     name = agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
-    compiled = await effective_now(work, session.compilations, agent.agent_id)
     client = wanted.client
-    spoken = with_tools(spoken_by(work, means, agent, compiled, counter), client.tools, counter)
+    spoken = with_tools(spoken_by(work, means, enrolled, counter), client.tools, counter)
     await bring(work, session, conversation_id, client.brought, counter, turn_id)
     past = Past(conversation_id, *await work.messages.last(conversation_id))
     journal = _journal(work, session, past, turn_id)
@@ -112,7 +113,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         pins_for(means, agent, compiled, spoken, name),
         parameters=parameters.model_dump(mode="json", exclude_unset=True),
         clarifications=await asked_before(work, conversation_id),
-        **(guarded(means, agent, model) | client.pins),
+        **(guarded(means, agent, model) | client.pins | enrolled.pins),
     )
     asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
     history = await remember(work, past, asking)
@@ -152,9 +153,10 @@ def _journal(work: Work, session: Session, past: Past, turn_id: TurnId) -> Journ
     )
 
 
-def spoken_by(work: Work, means: Means, agent: Agent, compiled: Compiled, counter: TokenCounter) -> Spoken:
+def spoken_by(work: Work, means: Means, enrolled: Enrolled, counter: TokenCounter) -> Spoken:
     """The agent's voice, made once for as long as nothing it is made from changes."""
-    key = work.org, agent.agent_id
+    agent, compiled = enrolled.agent, enrolled.compiled
+    key = work.org, agent.agent_id, enrolled.arms
     known = means.voices.get(key)
     if known is not None and known.compiled is compiled and known.revision == agent.revision:
         return known

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from preceptor.domain.experiments.experiment import Experiment
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId, OrgId
 from preceptor.domain.instructions.effective import Assignment, Effective, Notice
 from preceptor.domain.instructions.instruction import InstructionVersion
@@ -69,6 +70,15 @@ class Compilations:
         default_factory=dict[tuple[OrgId, InstructionId], InstructionVersion]
     )
 
+    experiments: dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]] = field(
+        default_factory=dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]]
+    )
+    """Those that run with an agent, as the trail stood when it ended in this hash."""
+    arms: dict[tuple[OrgId, AgentId, str], tuple[bytes, Compiled]] = field(
+        default_factory=dict[tuple[OrgId, AgentId, str], tuple[bytes, Compiled]]
+    )
+    """What an agent is told in the arms of experiments."""
+
     def keep(self, org: OrgId, compiled: Compiled) -> None:
         self.results.pop((org, compiled.agent_id), None)
         self.results[org, compiled.agent_id] = compiled
@@ -77,6 +87,14 @@ class Compilations:
     def keep_version(self, org: OrgId, version: InstructionVersion) -> None:
         self.versions[org, version.instruction_id] = version
         _forget_oldest(self.versions, MOST_VERSIONS)
+
+    def keep_experiments(self, key: tuple[OrgId, AgentId], running: tuple[bytes, tuple[Experiment, ...]]) -> None:
+        self.experiments[key] = running
+        _forget_oldest(self.experiments, MOST_AGENTS)
+
+    def keep_arm(self, key: tuple[OrgId, AgentId, str], told: tuple[bytes, Compiled]) -> None:
+        self.arms[key] = told
+        _forget_oldest(self.arms, MOST_AGENTS)
 
 
 def _forget_oldest(kept: dict[Key, Any], most: int) -> None:

@@ -10,7 +10,7 @@ from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import LeftOut
 from preceptor.engine.accepting import pins_for, spoken_by
-from preceptor.engine.effective import effective_now
+from preceptor.engine.enrolling import enroll
 from preceptor.engine.policing import guarded
 from preceptor.engine.ports import Work
 from preceptor.engine.remembering import HIDES, Asking, Past, remember
@@ -61,10 +61,11 @@ class Foreseeing:
         if agent is None:
             raise NotFound("agent", conversation.agent_id)
         means = self.session.means
+        enrolled = await enroll(work, self.session, agent, conversation)
+        agent, compiled = enrolled.agent, enrolled.compiled
         name = agent.model or means.models.default
         model, counter = means.models.find(name), means.models.counter(name)
-        compiled = await effective_now(work, self.session.compilations, agent.agent_id)
-        spoken = spoken_by(work, means, agent, compiled, counter)
+        spoken = spoken_by(work, means, enrolled, counter)
         pins = pins_for(means, agent, compiled, spoken, name)
         return Asking(
             means=means,

@@ -29,6 +29,7 @@ from preceptor.engine.assignments import found as found_assignment
 from preceptor.engine.compiled import compiled
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import Present, effective_now, foreign, present, speaking, unresolved
+from preceptor.engine.experimenting import Slot
 from preceptor.engine.instructions import Shelf, following, succeeding
 from preceptor.engine.instructions import found as found_instruction
 from preceptor.engine.ports import TokenCounter, Work
@@ -60,11 +61,12 @@ class Impacts:
     ) -> Impact:
         """For up to `limit` of the agents that have the instruction, by id: who would be told something else."""
 
-        async def program(work: Work) -> tuple[Imagined, list[Assigned]]:
+        async def program(work: Work) -> tuple[Imagined, list[Assigned], list[Slot]]:
             imagined = await self._imagined(work, await found_instruction(work, any_id), question)
-            return imagined, await work.assignments.of_family(imagined.family_id)
+            running = await work.experiments.with_family(imagined.family_id)
+            return imagined, await work.assignments.of_family(imagined.family_id), running
 
-        imagined, rows = await self.session.read(program)
+        imagined, rows, running = await self.session.read(program)
         after = position_of(cursor) or ""
         rest = [row for row in rows if row.agent_id > after]
         reached = [await self._of_version(row, imagined) for row in rest[:limit]]
@@ -74,6 +76,7 @@ class Impacts:
             agents_using=len(rows),
             agents=changing,
             open_conversations=sum(one.open_conversations for one in changing),
+            experiments=tuple(dict.fromkeys(slot.experiment_id for slot in running)),
             next_cursor=cursor_at(rest[limit - 1].agent_id) if len(rest) > limit else None,
         )
 

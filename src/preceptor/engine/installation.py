@@ -11,6 +11,7 @@ from preceptor.domain.ownership import DEFAULT_ORG, FIRST_ADMIN, Role, installat
 from preceptor.domain.users import User
 from preceptor.engine.audit import note
 from preceptor.engine.erasing import Erasing
+from preceptor.engine.experiments import Experiments
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
@@ -37,13 +38,15 @@ class Installation:
 
     async def sweep(self) -> int:
         """Forget answers kept for idempotency that are older than a day, sign-in links that no one used, files that no
-        one said anything with, and what was said in conversations that are older than they may be.
+        one said anything with, and what was said in conversations that are older than they may be. End experiments
+        that are over.
         """
 
         async def program(work: Work) -> int:
             unsent = await work.attachments.forget_unsent(work.now - UNSENT)
             return unsent + await work.idempotency.forget_old() + await work.sign_ins.forget_old()
 
+        await Experiments(self.session).look_after()
         forgotten = await self.session.write(program)
         if self.retention is None:
             return forgotten

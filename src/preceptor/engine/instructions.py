@@ -14,7 +14,7 @@ from preceptor.domain.instructions.instruction import (
     NewInstruction,
     authored,
 )
-from preceptor.domain.instructions.lifecycle import Status, require_move
+from preceptor.domain.instructions.lifecycle import IN_FORCE, Status, require_move
 from preceptor.domain.instructions.remarks import remarks_on, require_sound
 from preceptor.domain.instructions.revision import Bump, Revision, bump_for, revised
 from preceptor.domain.instructions.shown import Instruction, NewRating, Rating
@@ -24,11 +24,12 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.documents import require_mentions
+from preceptor.engine.experimenting import require_no_experiment
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.publishing import publish
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import Readable, Shelf, found, readable
+from preceptor.engine.shelf import Readable, Shelf, found, readable, with_experiments
 from preceptor.engine.usage import release, release_version
 
 Composition = tuple[Authored, dict[str, Any]]
@@ -81,7 +82,8 @@ class Instructions:
         """The head of a family, or the version whose id is given: one's own, or a published one."""
 
         async def program(work: Work) -> Readable:
-            return await readable(work, any_id)
+            one = await readable(work, any_id)
+            return (await with_experiments(work, [one]))[0] if isinstance(one, Instruction) else one
 
         return await self.session.read(program)
 
@@ -91,7 +93,7 @@ class Instructions:
         async def program(work: Work) -> Page[Readable]:
             rows = await work.instructions.page(wanted, position_of(cursor), limit + 1)
             found = [Instruction.of(version, family, popularity) for family, version, popularity in rows]
-            return page_of(found, limit, lambda instruction: instruction.family_id)
+            return page_of(await with_experiments(work, found), limit, lambda instruction: instruction.family_id)
 
         return await self.session.read(program)
 
@@ -109,7 +111,7 @@ class Instructions:
 
         async def program(work: Work) -> Page[Instruction]:
             shelf = await found(work, any_id)
-            return Page(items=tuple(shelf.shown(version) for version in reversed(shelf.versions)))
+            return Page(items=tuple(await with_experiments(work, map(shelf.shown, reversed(shelf.versions)))))
 
         return await self.session.read(program)
 
@@ -229,6 +231,8 @@ class Instructions:
 
     async def _move(self, work: Work, shelf: Shelf, version: InstructionVersion, status: Status) -> Instruction:
         caller = self.session.caller
+        if status not in IN_FORCE:
+            await require_no_experiment(work, version.family_id, version.instruction_id)
         after = await work.instructions.move_status(version, status, caller.owner.user_id)
         others = [one for one in shelf.versions if one.instruction_id != version.instruction_id]
         moved = shelf.with_versions([*others, after])

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preceptor.domain.errors import Unavailable
+from preceptor.domain.experiments.metrics import Tally
 from preceptor.domain.history.segment import State
-from preceptor.domain.ids import ConversationId, MessageId, OrgId, StreamId, TurnId, ViewId
+from preceptor.domain.ids import ConversationId, ExperimentId, MessageId, OrgId, StreamId, TurnId, ViewId
 from preceptor.domain.log import Event, Fenced, NewEvent
 from preceptor.domain.messages.message import Kind, Message
 from preceptor.domain.ownership import Owner
@@ -37,6 +38,7 @@ class Batch:
     ended: Ended | None
     withheld: tuple[tuple[MessageId, int], ...] = ()
     fitted: tuple[ViewId, State] | None = None
+    exposed: tuple[tuple[ExperimentId, Tally], ...] = ()
 
 
 class Torn(Unavailable):
@@ -67,6 +69,8 @@ class Journal:
     withheld: dict[MessageId, int] = field(default_factory=dict[MessageId, int])
     fitted: tuple[ViewId, State] | None = None
     """What the next request in this view is to know of how history was cut."""
+    exposed: tuple[tuple[ExperimentId, Tally], ...] = ()
+    """What came of the turn in the experiments that it is part of, once it has ended."""
     turnstile: Any = None
     torn: bool = False
     """Something of it never reached the disk, so nothing may follow: whoever goes on begins from the log."""
@@ -93,8 +97,10 @@ class Journal:
         """All that waits, to be written in one transaction."""
         blobs = tuple(self.blobs.items())
         withheld = tuple(self.withheld.items())
-        batch = Batch(tuple(self.waiting), tuple(self.said), blobs, self.turn.ended, withheld, self.fitted)
+        events, said = tuple(self.waiting), tuple(self.said)
+        batch = Batch(events, said, blobs, self.turn.ended, withheld, self.fitted, self.exposed)
         self.waiting, self.said, self.blobs, self.withheld, self.fitted = [], [], {}, {}, None
+        self.exposed = ()
         return batch
 
     async def commit(self) -> None:
@@ -149,5 +155,7 @@ async def write_down(
         await work.messages.withhold(message_id, tokens)
     if batch.fitted is not None:
         await work.histories.put(conversation_id, *batch.fitted)
+    for experiment_id, tally in batch.exposed:
+        await work.exposures.add(experiment_id, tally)
     if batch.ended is not None and not await work.turns.settle(turn_id, batch.ended.status, events[-1].seq):
         raise Fenced(stream=StreamId(conversation_id))

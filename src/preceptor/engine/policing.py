@@ -4,7 +4,7 @@ from typing import Any
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.ids import ConversationId, StreamId
-from preceptor.domain.reasoning.policy import GuardPolicy
+from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
 from preceptor.domain.value import told
 from preceptor.engine.ports import ChatModel, Work
@@ -14,7 +14,7 @@ from preceptor.engine.run import Means
 def guarded(means: Means, agent: Agent, model: ChatModel) -> dict[str, Any]:
     """The pins that say how a turn is guarded and planned: as all are, where the agent has no other policy."""
     guard = guard_of(means, agent)
-    sgr = means.sgr.model_copy(update=told(agent.sgr) if agent.sgr else {})
+    sgr = planned_by(means, agent)
     plan_model = means.plan_model
     capable = (means.models.find(plan_model) if plan_model else model).capabilities.plans
     return {
@@ -23,6 +23,10 @@ def guarded(means: Means, agent: Agent, model: ChatModel) -> dict[str, Any]:
         "plan_model": plan_model or agent.model or means.models.default,
         "language": agent.language or means.language,
     }
+
+
+def planned_by(means: Means, agent: Agent) -> SgrPolicy:
+    return means.sgr.model_copy(update=told(agent.sgr) if agent.sgr else {})
 
 
 def guard_of(means: Means, agent: Agent) -> GuardPolicy:

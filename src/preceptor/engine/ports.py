@@ -16,6 +16,7 @@ from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.reasoning.verdict import Judged
 from preceptor.domain.users import User
+from preceptor.engine.experimenting import Experimenting
 from preceptor.engine.library import (
     AssignmentRepository,
     InstructionRepository,
@@ -137,7 +138,7 @@ class SignInRepository(Protocol):
     async def forget_old(self) -> int: ...
 
 
-class Work(Protocol):
+class Work(Experimenting, Protocol):
     """One transaction, opened for one owner: everything in it happens, or nothing does."""
 
     @property

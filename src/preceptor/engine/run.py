@@ -48,7 +48,10 @@ class Means:
     """Hears of every turn that has ended here."""
     lease: timedelta = LEASE
     """How long a worker that says nothing keeps its turns. It says something in every beat."""
-    voices: dict[tuple[OrgId, AgentId], "Spoken"] = field(default_factory=dict[tuple[OrgId, AgentId], "Spoken"])
+    voices: dict[tuple[OrgId, AgentId, str], "Spoken"] = field(
+        default_factory=dict[tuple[OrgId, AgentId, str], "Spoken"]
+    )
+    """By the agent and the arms of experiments that it speaks in."""
     openings: dict[tuple[str, bool], Opening] = field(default_factory=dict[tuple[str, bool], Opening])
     """How a main agent's calls begin, by its voice and whether it may delegate."""
     blobs: set[tuple[OrgId, str]] = field(default_factory=set[tuple[OrgId, str]])

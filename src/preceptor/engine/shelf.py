@@ -1,6 +1,8 @@
 """Finding instructions: by a family's id or a version's, one's own or what others published."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import FamilyId, InstructionId
@@ -71,3 +73,12 @@ async def published(work: Work, any_id: str) -> Published:
         if not [mine for mine in used if mine.instruction_id == one.snapshot.instruction_id]:
             raise NotFound("instruction", any_id)
     return one.snapshot
+
+
+async def with_experiments(work: Work, found: Iterable[Instruction]) -> list[Instruction]:
+    """Each with the experiment that runs with it: nothing of that is kept with the version itself."""
+    arms: dict[str | None, dict[str, Any]] = {}
+    for slot in await work.experiments.slots():
+        arms[slot.variant] = {"experiment_id": slot.experiment_id, "control_group": False}
+        arms[slot.control] = {"experiment_id": slot.experiment_id, "control_group": True}
+    return [one.model_copy(update=arms.get(one.instruction_id)) for one in found]

@@ -12,6 +12,7 @@ from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
 from preceptor.domain.instructions.version import resolve
 from preceptor.domain.ownership import Caller
 from preceptor.engine.audit import note
+from preceptor.engine.experimenting import require_no_experiment
 from preceptor.engine.ports import Work
 
 _NAMED = 20
@@ -30,6 +31,7 @@ class InstructionInUse(Conflict):
 
 async def release(work: Work, caller: Caller, family_id: FamilyId, *, force: bool) -> None:
     """Before a family goes."""
+    await require_no_experiment(work, family_id)
     await _let_go(work, caller, await work.assignments.of_family(family_id), force=force)
 
 
@@ -37,6 +39,7 @@ async def release_version(
     work: Work, caller: Caller, version: InstructionVersion, versions: Sequence[InstructionVersion], *, force: bool
 ) -> None:
     """Before a version is archived: agents for which no other version would speak in its place."""
+    await require_no_experiment(work, version.family_id, version.instruction_id)
     labels = {label.name: label.instruction_id for label in await work.labels.of_family(version.family_id)}
     after = [_archived(one) if one.instruction_id == version.instruction_id else one for one in versions]
     assigned = await work.assignments.of_family(version.family_id)

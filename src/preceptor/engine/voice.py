@@ -62,6 +62,11 @@ def system_of(compiled: Compiled, counter: TokenCounter) -> tuple[Segment, ...]:
     return _segments(compiled.rendered.lines, counter)
 
 
+def sources_of(compiled: Compiled) -> list[AnySource]:
+    """Whence each piece of the system prompt would come."""
+    return [_source(line) for line in compiled.rendered.lines if line.text]
+
+
 def keep(what: Voice | tuple[Segment, ...] | tuple[ToolSpec, ...]) -> Kept:
     body = _ENCODER.encode(what)
     return Kept(hashlib.sha256(body).hexdigest(), body.decode())

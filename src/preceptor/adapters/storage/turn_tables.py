@@ -1,9 +1,9 @@
-"""The tables of conversations' insides: turns, messages, views, what manifests refer to, attachments.
+"""The tables of conversations' insides: turns, messages, views, what manifests refer to, attachments, experiments.
 
 A message's body is its event in the log; here is what it is found and counted by.
 """
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, Table, Text, text
+from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, Table, Text, text
 
 from preceptor.adapters.storage.tables import Word, metadata
 
@@ -103,3 +103,69 @@ attachments = Table(
     Index("attachments_unsent", "created", sqlite_where=_UNSENT, postgresql_where=_UNSENT),
 )
 """`conversation` is the one that it was sent in, once it was."""
+
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("id", Word, primary_key=True),
+    Column("status", Word, nullable=False),
+    Column("ends", BigInteger),
+    Column("body", Text, nullable=False),
+)
+
+experiment_slots = Table(
+    "experiment_slots",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("agent", Word, primary_key=True),
+    Column("family", Word, primary_key=True),
+    Column("experiment", Word, nullable=False),
+    Column("control", Word),
+    Column("variant", Word),
+    Index("experiment_slots_by_family", "org", "family"),
+    sqlite_with_rowid=False,
+)
+"""Which experiment runs with an agent and a family, one at most; for its settings the family is empty."""
+
+exposures = Table(
+    "exposures",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("experiment", Word, primary_key=True),
+    Column("conversation", Word, primary_key=True),
+    Column("unit", Word, nullable=False),
+    Column("arm", Word, nullable=False),
+    Column("turns", BigInteger, nullable=False),
+    Column("asked", BigInteger, nullable=False),
+    Column("control", BigInteger, nullable=False),
+    Column("variant", BigInteger, nullable=False),
+    Column("mismatches", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("clarified", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
+    Column("milliseconds", BigInteger, nullable=False),
+    Column("checked", BigInteger, nullable=False),
+    Column("passed", BigInteger, nullable=False),
+    Column("planned", BigInteger, nullable=False),
+    Column("consistency", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What came of a conversation in an experiment, summed up as its turns settle: results read these, never the log."""
+
+signals = Table(
+    "signals",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("conversation", Word, primary_key=True),
+    Column("metric", Word, primary_key=True),
+    Column("about", Word, primary_key=True),
+    Column("user", Word, primary_key=True),
+    Column("value", Double, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What people say of a conversation, or of the message that it is `about`. Of each the last word counts."""

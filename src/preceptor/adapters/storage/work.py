@@ -6,6 +6,8 @@ from preceptor.adapters.storage.attachments import SqlAttachments
 from preceptor.adapters.storage.blobs import SqlBlobs
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.conversations import SqlConversations
+from preceptor.adapters.storage.experiments import SqlExperiments
+from preceptor.adapters.storage.exposures import SqlExposures, SqlSignals
 from preceptor.adapters.storage.histories import SqlHistories
 from preceptor.adapters.storage.idempotency import SqlIdempotency
 from preceptor.adapters.storage.instructions import SqlInstructions
@@ -100,6 +102,18 @@ class SqlWork(Transaction):
     @property
     def attachments(self) -> SqlAttachments:
         return SqlAttachments(self)
+
+    @property
+    def experiments(self) -> SqlExperiments:
+        return SqlExperiments(self)
+
+    @property
+    def exposures(self) -> SqlExposures:
+        return SqlExposures(self)
+
+    @property
+    def signals(self) -> SqlSignals:
+        return SqlSignals(self)
 
     @property
     def idempotency(self) -> SqlIdempotency:

@@ -84,6 +84,7 @@ class Impact(Value):
     agents: tuple[AgentImpact, ...]
     open_conversations: int
     experiments: tuple[str, ...] = ()
+    """Those that run with this instruction: the arms of these stay as they are, whatever changes."""
     next_cursor: str | None = None
 
 

@@ -25,6 +25,8 @@ class Instruction(InstructionVersion):
     average_rating: float | None
     is_deleted: bool
     revision: int = Field(description="Of the family: it grows with every change of any version.")
+    experiment_id: str | None = Field(default=None, description="The experiment that runs with it, if one does.")
+    control_group: bool | None = Field(default=None, description="Whether it is the control there, or the variant.")
 
     @classmethod
     def of(cls, version: InstructionVersion, family: Family, popularity: Popularity) -> Self:

@@ -7,6 +7,7 @@ import msgspec
 
 from preceptor.domain.conversations.view import ViewChanged
 from preceptor.domain.delegation import ClosedBy, Limits, Span
+from preceptor.domain.experiments.exposure import Enrolment
 from preceptor.domain.history.view import Alteration, shown_as
 from preceptor.domain.ids import AgentId, AssignmentId, CallId, FamilyId, InstructionId, MessageId, SpanId, TurnId
 from preceptor.domain.log import NewEvent
@@ -62,6 +63,7 @@ class Pins(Fact, frozen=True, kw_only=True):
     """One of these that the first call must use, where the model can be held to it."""
     rules: dict[str, Any] = {}
     """The validation rules that the answer is held to; empty where there are none."""
+    experiments: tuple[Enrolment, ...] = ()
 
 
 class Accepted(Fact, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from preceptor.domain.reasoning.verdict import Gate, Mode
 from preceptor.domain.turns.facts import CallEnded, CallOutcome, Ended, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import CLIENT_TOOLS, Settle
 from preceptor.domain.turns.turn import Lane
+from preceptor.engine.exposing import exposures_of, raise_alarms
 from preceptor.engine.guarding import STOPS
 from preceptor.engine.run import Run
 from preceptor.engine.stages.act import UNKNOWN, answer_call
@@ -52,7 +53,9 @@ async def settle(run: Run, step: Settle) -> None:
         run.journal.withhold(run.turn.main.messages[0].id, run.counter.count(WITHHELD))
     if _unjudged(run):
         withhold_brought(run)
+    run.journal.exposed = exposed = exposures_of(run)
     await run.journal.commit()
+    raise_alarms(run, exposed)
     if run.means.settled is not None:
         run.means.settled(run.turn)
 

@@ -14,6 +14,7 @@ from preceptor.surfaces.cli import (
     chat,
     database,
     doctor,
+    experiments,
     instructions,
     keys,
     link,
@@ -62,6 +63,7 @@ app.command("mcp")(mcp.mcp)
 app.command("link")(link.link)
 app.add_typer(instructions.app, name="instructions")
 app.add_typer(agents.app, name="agents")
+app.add_typer(experiments.app, name="experiments")
 app.add_typer(models.app, name="models")
 app.add_typer(keys.app, name="keys")
 app.add_typer(users.app, name="users")

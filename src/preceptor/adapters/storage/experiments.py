@@ -1,0 +1,128 @@
+"""Experiments in SQL: each as it is, and where those that run do so."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Text, and_, bindparam, cast, delete, literal_column, or_, select
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, body_by_id, insert_into, limited, mine, update_by_key
+from preceptor.adapters.storage.turn_tables import experiment_slots as slots
+from preceptor.adapters.storage.turn_tables import experiments
+from preceptor.domain.experiments.experiment import Experiment, Status
+from preceptor.domain.ids import AgentId, ExperimentId, FamilyId, OrgId
+from preceptor.domain.times import to_micros
+from preceptor.engine.experimenting import Slot
+
+RUNNING = literal_column("'running'", Text)
+ADD = insert_into(experiments)
+REPLACE = update_by_key(experiments)
+FIND = body_by_id(experiments)
+# Newest first; a cursor is the last id shown.
+PAGE = Statement.of(
+    limited(
+        select(experiments.c.body)
+        .where(
+            mine(experiments),
+            or_(cast(bindparam("after"), Text).is_(None), experiments.c.id < bindparam("after")),
+            or_(cast(bindparam("status"), Text).is_(None), experiments.c.status == bindparam("status")),
+        )
+        .order_by(experiments.c.id.desc())
+    )
+)
+# The sweep of the installation, over all organisations.
+RUNS = Statement.of(
+    limited(
+        select(experiments.c.org, experiments.c.id)
+        .where(experiments.c.status == RUNNING, experiments.c.id > bindparam("after"))
+        .order_by(experiments.c.id)
+    )
+)
+TAKE = insert_into(slots)
+LEAVE = Statement.of(delete(slots).where(mine(slots), slots.c.experiment == bindparam("experiment")))
+_SLOT = (slots.c.agent, slots.c.family, slots.c.experiment, slots.c.control, slots.c.variant)
+TAKEN = Statement.of(
+    select(*_SLOT).where(mine(slots), slots.c.agent == bindparam("agent"), slots.c.family == bindparam("family"))
+)
+_ON = (
+    select(*_SLOT)
+    .join(experiments, and_(experiments.c.org == slots.c.org, experiments.c.id == slots.c.experiment))
+    .where(mine(slots), experiments.c.ends > bindparam("now"))
+    .order_by(slots.c.experiment, slots.c.agent)
+)
+WITH_FAMILY = Statement.of(_ON.where(slots.c.family == bindparam("family")))
+SLOTS = Statement.of(_ON)
+WITH_AGENT = Statement.of(
+    select(experiments.c.id, experiments.c.body)
+    .distinct()
+    .select_from(slots)
+    .join(experiments, and_(experiments.c.org == slots.c.org, experiments.c.id == slots.c.experiment))
+    .where(mine(slots), slots.c.agent == bindparam("agent"))
+    .order_by(experiments.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlExperiments:
+    work: Transaction
+
+    async def add(self, experiment: Experiment) -> None:
+        await self.work.run(ADD, **_columns(experiment))
+
+    async def replace(self, experiment: Experiment) -> None:
+        await self.work.run(REPLACE, **_columns(experiment))
+
+    async def find(self, experiment_id: ExperimentId) -> Experiment | None:
+        row = await self.work.one(FIND, id=experiment_id)
+        return Experiment.model_validate_json(row[0]) if row else None
+
+    async def page(self, status: Status | None, after: str | None, limit: int) -> list[Experiment]:
+        rows = await self.work.all(PAGE, after=after, status=status and status.value, limit=limit)
+        return [Experiment.model_validate_json(body) for (body,) in rows]
+
+    async def running(self, after: str, limit: int) -> list[tuple[OrgId, ExperimentId]]:
+        """Of all organisations, by id."""
+        return [(org, one) for org, one in await self.work.all(RUNS, after=after, limit=limit)]
+
+    async def take(self, slot: Slot) -> None:
+        """Two that want the same place: the second finds it taken."""
+        await self.work.run(
+            TAKE,
+            agent=slot.agent_id,
+            family=slot.family_id,
+            experiment=slot.experiment_id,
+            control=slot.control,
+            variant=slot.variant,
+        )
+
+    async def leave(self, experiment_id: ExperimentId) -> None:
+        await self.work.run(LEAVE, experiment=experiment_id)
+
+    async def taken(self, agent_id: AgentId, family_id: FamilyId) -> Slot | None:
+        row = await self.work.one(TAKEN, agent=agent_id, family=family_id)
+        return Slot(*row) if row else None
+
+    async def with_agent(self, agent_id: AgentId) -> list[Experiment]:
+        rows = await self.work.all(WITH_AGENT, agent=agent_id)
+        return [Experiment.model_validate_json(body) for _, body in rows]
+
+    async def with_family(self, family_id: FamilyId) -> list[Slot]:
+        return [Slot(*row) for row in await self.work.all(WITH_FAMILY, family=family_id, now=self._now)]
+
+    @property
+    def _now(self) -> int:
+        return to_micros(self.work.now)
+
+    async def slots(self) -> list[Slot]:
+        return [Slot(*row) for row in await self.work.all(SLOTS, now=self._now)]
+
+
+def _columns(experiment: Experiment) -> dict[str, Any]:
+    ends: datetime | None = experiment.ends_at
+    return {
+        "id": experiment.experiment_id,
+        "status": experiment.status.value,
+        "ends": None if ends is None else to_micros(ends),
+        "body": experiment.model_dump_json(exclude_unset=True),
+    }

@@ -1,0 +1,1 @@
+"""Experiments: two arms, who is in which, what came of it, and how far that can be believed."""

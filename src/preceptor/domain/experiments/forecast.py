@@ -1,0 +1,52 @@
+"""Forecast: whether an experiment can ever decide, said before it starts and while it runs."""
+
+import math
+
+from preceptor.domain.experiments.experiment import Power
+from preceptor.domain.experiments.phrases import PHRASES
+from preceptor.domain.experiments.power import SMALL, detectable, units_needed
+
+
+def forecast(  # noqa: PLR0913 - all by name
+    *,
+    split: float,
+    duration: float,
+    effect: float | None,
+    deviation: float | None,
+    per_day: float | None,
+    units: int = 0,
+    language: str = "en",
+) -> Power:
+    """`effect` is what is looked for, in the metric's own units: without one, a fifth of a standard deviation.
+
+    Where nothing is known of the spread, an effect is told in standard deviations. `units` are those it has already.
+    """
+    spread = 1.0 if deviation is None else deviation
+    wanted = SMALL * spread if effect is None or deviation is None else effect
+    needed = units_needed(wanted, spread, split)
+    planned = None if not per_day else max(1, round(per_day * duration))
+    days = None if not per_day else round(max(0, needed - units) / per_day, 1)
+    in_time = None if planned is None else needed <= planned
+    return Power(
+        mde=None if planned is None else detectable(planned, spread, split),
+        in_standard_deviations=deviation is None,
+        units_planned=planned,
+        units_needed=needed,
+        units_per_day=per_day,
+        days_to_decision=days,
+        decides_in_time=in_time,
+        sentence=_sentence(needed, days, duration, language, in_time=in_time),
+    )
+
+
+def _sentence(needed: int, days: float | None, duration: float, language: str, *, in_time: bool | None) -> str:
+    if days is None:
+        return PHRASES.say(language, "power_unknown", needed=_about(needed))
+    key = "power_in_time" if in_time else "power_too_late"
+    return PHRASES.say(language, key, needed=_about(needed), days=f"{math.ceil(days)}", duration=f"{duration:g}")
+
+
+def _about(number: int) -> str:
+    """With two digits that mean something: it is an estimate, and must not look like more."""
+    unit = 10 ** max(0, len(str(number)) - 2)
+    return str(math.ceil(number / unit) * unit)
