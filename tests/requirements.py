@@ -1016,8 +1016,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "B5",
     ),
     "experiments": (
-        # Executions
-        "R117 R121 R122 R123",
         # Attacks
         "S2",
     ),

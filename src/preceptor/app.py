@@ -14,11 +14,13 @@ from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
 from preceptor.adapters.tokens import counter
 from preceptor.adapters.tools.toolbox import open_toolbox
+from preceptor.adapters.webhooks import EgressWebhooks
 from preceptor.adapters.world import RealWorld
 from preceptor.domain.delegation import Limits
 from preceptor.domain.models import Vocabulary
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.domain.turns.turn import Turn
+from preceptor.engine import executions, replay
 from preceptor.engine.access import Access
 from preceptor.engine.agents import Agents
 from preceptor.engine.assignments import Assignments
@@ -30,8 +32,11 @@ from preceptor.engine.conversations import Conversations
 from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
 from preceptor.engine.experiments import Experiments
+from preceptor.engine.executions import Executions
 from preceptor.engine.foreseeing import Foreseeing
+from preceptor.engine.gates import Gates
 from preceptor.engine.impact import Impacts
+from preceptor.engine.imports import Imports
 from preceptor.engine.installation import Installation
 from preceptor.engine.instructions import Instructions
 from preceptor.engine.keys import Keys
@@ -41,8 +46,11 @@ from preceptor.engine.orgs import Orgs
 from preceptor.engine.outcomes import Outcomes
 from preceptor.engine.ports import Guardian, Models, World
 from preceptor.engine.reasoning import Reasoning
+from preceptor.engine.replays import Replays
 from preceptor.engine.run import LEASE, Means
 from preceptor.engine.session import Once, Session
+from preceptor.engine.task_rows import TaskKind
+from preceptor.engine.tasks import Carrier, Tasks
 from preceptor.engine.templates import Templates
 from preceptor.engine.trials import Trials
 from preceptor.engine.turns import Turns
@@ -50,13 +58,17 @@ from preceptor.engine.users import Users
 from preceptor.engine.views import Views
 from preceptor.engine.watch import watching
 from preceptor.settings import Settings
-from preceptor.wire import anthropic_request, openai_chat
+from preceptor.wire import anthropic_request, openai_chat, traces
 
 FORMATS: dict[str, Format] = {
     openai_chat.FORMAT: partial(openai_chat.render, prefill=True),
     anthropic_request.FORMAT: partial(anthropic_request.render, prefill=True),
 }
 """Every format in which a request was ever sent: what was sent can be made again."""
+CARRIERS: dict[TaskKind, Carrier] = {}
+"""How each kind of task is carried out."""
+CARRIERS[TaskKind.REPLAY] = replay.carrier(FORMATS)
+CARRIERS[TaskKind.EXECUTION] = executions.carrier(CARRIERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +135,10 @@ class Preceptor:
         return Conversations(self.session)
 
     @property
+    def imports(self) -> Imports:
+        return Imports(self.session, traces.format_of, traces.read)
+
+    @property
     def clients(self) -> Clients:
         return Clients(self.session)
 
@@ -153,6 +169,22 @@ class Preceptor:
     @property
     def turns(self) -> Turns:
         return Turns(self.session)
+
+    @property
+    def executions(self) -> Executions:
+        return Executions(self.session, CARRIERS)
+
+    @property
+    def replays(self) -> Replays:
+        return Replays(self.session, CARRIERS)
+
+    @property
+    def gates(self) -> Gates:
+        return Gates(self.session, self.replays)
+
+    @property
+    def tasks(self) -> Tasks:
+        return Tasks(self.session, CARRIERS)
 
     @property
     def reasoning(self) -> Reasoning:
@@ -210,7 +242,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
         if take_up:
-            means.runner.spawn("watch", watching(preceptor.turns, alone=opened.store.alone))
+            means.runner.spawn("watch", watching(preceptor.turns, preceptor.tasks, alone=opened.store.alone))
         yield preceptor
 
 
@@ -230,6 +262,7 @@ async def _means(
     )
     tools = open_toolbox(settings.tools, world.now)
     guardian = guardian or guardian_of(settings)
+    webhooks = EgressWebhooks(settings.egress_allow)
     try:
         await registry.prepare()
         yield Means(
@@ -246,9 +279,11 @@ async def _means(
             product_name=settings.product_name,
             language=settings.language,
             lease=lease,
+            webhooks=webhooks,
         )
     finally:
         await runner.close()
+        await webhooks.close()
         await registry.close()
         if guardian is not None:
             await guardian.close()

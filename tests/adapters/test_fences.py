@@ -14,7 +14,7 @@ from preceptor import Settings, open_preceptor
 from preceptor.adapters import storage
 from preceptor.adapters.storage.migrations.fence import ROLE
 from preceptor.adapters.storage.statements import Statement
-from preceptor.adapters.storage.turn_tables import metadata
+from preceptor.adapters.storage.task_tables import metadata
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.ids import OrgId
@@ -43,6 +43,9 @@ UNFENCED = {
     "orgs.PAGE": "those who run the installation list its organisations",
     "sign_ins.FIND": "a sign-in token is what tells us the organisation",
     "sign_ins.REMOVE": "a sign-in token is what tells us the organisation",
+    "tasks.EXPIRED": "a worker takes up what others left, of every organisation",
+    "tasks.EXTEND": "a worker extends its leases, of every organisation",
+    "tasks.TO_CANCEL": "a worker hears of what it is to stop, of every organisation",
     "turns.EXPIRED": "a worker takes up what others left, of every organisation",
     "turns.EXTEND": "a worker extends its leases, of every organisation",
     "turns.TO_CANCEL": "a worker hears of what it is to stop, of every organisation",

@@ -74,6 +74,7 @@ NEEDS: dict[str, Permission] = {
     "assignments_change": Permission.AGENT_WRITE,
     "assignments_remove": Permission.AGENT_WRITE,
     "impact_ask": Permission.INSTRUCTION_READ,
+    "imports_bring_in": Permission.CONVERSATION_WRITE,
     "conversations_start": Permission.CONVERSATION_WRITE,
     "conversations_page": Permission.CONVERSATION_READ,
     "conversations_get": Permission.CONVERSATION_READ,
@@ -97,12 +98,29 @@ NEEDS: dict[str, Permission] = {
     "reasoning_back_test": Permission.REPLAY_RUN,
     "reasoning_metrics": Permission.RECORD_READ,
     "turns_cancel": Permission.CONVERSATION_WRITE,
+    "executions_create": Permission.EXECUTION_RUN,
+    "executions_page": Permission.EXECUTION_RUN,
+    "executions_get": Permission.EXECUTION_RUN,
+    "executions_cancel": Permission.EXECUTION_RUN,
+    "executions_retry": Permission.EXECUTION_RUN,
+    "executions_events": Permission.EXECUTION_RUN,
+    "replays_create": Permission.REPLAY_RUN,
+    "replays_page": Permission.REPLAY_RUN,
+    "replays_get": Permission.REPLAY_RUN,
+    "replays_items": Permission.REPLAY_RUN,
+    "replays_cancel": Permission.REPLAY_RUN,
+    "replays_events": Permission.REPLAY_RUN,
+    "replays_set_gate": Permission.INSTRUCTION_WRITE,
+    "replays_gate": Permission.INSTRUCTION_READ,
+    "replays_remove_gate": Permission.INSTRUCTION_WRITE,
+    "replays_run_gate": Permission.REPLAY_RUN,
     "openai_models": Permission.AGENT_READ,
     "openai_chat": Permission.CONVERSATION_WRITE,
     "openai_respond": Permission.CONVERSATION_WRITE,
     "mcp_speak": Permission.AGENT_READ,
 }
 
+EXAMPLE_COMMAND = {"type": "agent.loadInstructions", "resource": {"type": "agent", "id": "assistant"}}
 BODIES: dict[str, Json] = {
     "organisations_create": {"orgId": "example", "name": "Example"},
     "users_create": {"userId": "example", "name": "Example"},
@@ -129,6 +147,7 @@ BODIES: dict[str, Json] = {
     "assignments_impact": {"instructionId": "{family_id}"},
     "assignments_change": {"priority": 1},
     "impact_ask": {"content": {"guidelines": ["Example"]}},
+    "imports_bring_in": {"records": [{"messages": [{"role": "user", "content": "Example"}]}]},
     "conversations_start": {"agentId": "assistant"},
     "conversations_change": {"title": "Example"},
     "messages_send": {"content": "Example"},
@@ -137,6 +156,10 @@ BODIES: dict[str, Json] = {
     "views_compact": {"messageIds": ["{message_id}"], "strategy": "drop"},
     "views_regenerate": {},
     "views_edit": {"messageId": "{question_id}", "content": "Example"},
+    "executions_create": {"steps": [{"index": 0, "name": "Example", "command": EXAMPLE_COMMAND}]},
+    "replays_create": {"filter": {"limit": 1}},
+    "replays_set_gate": {"turns": 1},
+    "replays_run_gate": {"instructionId": "{instruction_id}"},
     "openai_chat": {"model": "assistant", "messages": [{"role": "user", "content": "Example"}]},
     "openai_respond": {"model": "assistant", "input": "Example"},
     "mcp_speak": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
@@ -214,8 +237,15 @@ async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, 
     await client.post(f"/api/agents/{name}/instructions", json=given)
     design = {"name": name, "agentIds": [name], "settings": {"variant": {"parameters": {"temperature": 0.5}}}}
     experiment = (await client.post("/api/instructions/experiments", json=design)).json()
+    await client.put(f"{path}/gate", json={"turns": 1})
+    command = {"type": "agent.loadInstructions", "resource": {"type": "agent", "id": name}}
+    steps = [{"index": 0, "name": name, "command": command}]
+    execution = await until_ended(client, await client.post("/api/executions", json={"steps": steps}))
+    replay = await until_ended(client, await client.post("/api/replays", json={"turnIds": [turn["turnId"]]}))
     return {
         "experiment_id": experiment["experimentId"],
+        "execution_id": execution["executionId"],
+        "replay_id": replay["replayId"],
         "agent_id": agent["agentId"],
         "family_id": assigned["familyId"],
         "conversation_id": conversation["conversationId"],
@@ -230,6 +260,16 @@ async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, 
         "template_id": template["instructionId"],
         "label": label["name"],
     }
+
+
+async def until_ended(client: httpx2.AsyncClient, started: httpx2.Response, **options: Any) -> Json:
+    """What came of an execution or a replay that was asked for: its stream ends when it does."""
+    told: Json = started.json()
+    assert started.status_code in {200, 202}, started.text
+    kind = "execution" if "executionId" in told else "replay"
+    path = f"/api/{kind}s/{told[f'{kind}Id']}"
+    assert (await client.get(f"{path}/events", **options)).status_code == 200
+    return (await client.get(path, **options)).json()
 
 
 def app_of(client: Any) -> FastAPI:

@@ -90,6 +90,10 @@ class InProcess:
                 task.cancel()
                 await asyncio.wait({task})
 
+    async def within(self, work: Awaitable[Result], seconds: float) -> Result:
+        async with asyncio.timeout(seconds):
+            return await work
+
     async def close(self) -> None:
         """Stop what still goes on. It is not over: it is taken up where it was."""
         stopping = pending = {task for task in self.tasks if not task.done()}

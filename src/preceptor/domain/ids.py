@@ -19,3 +19,5 @@ CallId = NewType("CallId", str)
 ViewId = NewType("ViewId", str)
 AttachmentId = NewType("AttachmentId", str)
 ExperimentId = NewType("ExperimentId", str)
+TaskId = NewType("TaskId", str)
+"""Of something that goes on by itself: an execution or a replay."""

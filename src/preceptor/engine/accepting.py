@@ -19,8 +19,10 @@ from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
 from preceptor.engine.compiled import Compiled
 from preceptor.engine.counting import tokens_of
+from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled, enroll
 from preceptor.engine.journal import Journal, write_down
+from preceptor.engine.loading import Loaded
 from preceptor.engine.policing import asked_before, guarded
 from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.remembering import Asking, Past, remember
@@ -53,6 +55,8 @@ class Wanted:
     again: Again | None = None
     """Say it in the place of something that was said before."""
     client: Client = Client()  # noqa: RUF009 - it never changes
+    loaded: Loaded | None = None
+    """What the agent is told, where that was worked out before."""
 
 
 async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) -> tuple[Run, int]:
@@ -96,12 +100,12 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
 
 async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, turn_id: TurnId) -> Run:
     means, conversation_id = session.means, wanted.conversation.conversation_id
-    enrolled = await enroll(work, session, agent, wanted.conversation)
+    enrolled = await _enrolled(work, session, wanted, agent)
     agent, compiled = enrolled.agent, enrolled.compiled
     name = agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
     client = wanted.client
-    spoken = with_tools(spoken_by(work, means, enrolled, counter), client.tools, counter)
+    spoken = with_tools(await _spoken(work, means, wanted, enrolled, counter), client.tools, counter)
     await bring(work, session, conversation_id, client.brought, counter, turn_id)
     past = Past(conversation_id, *await work.messages.last(conversation_id))
     journal = _journal(work, session, past, turn_id)
@@ -113,7 +117,11 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         pins_for(means, agent, compiled, spoken, name),
         parameters=parameters.model_dump(mode="json", exclude_unset=True),
         clarifications=await asked_before(work, conversation_id),
-        **(guarded(means, agent, model) | client.pins | enrolled.pins),
+        **(
+            guarded(means, agent, model)
+            | client.pins
+            | (enrolled.pins if wanted.loaded is None else wanted.loaded.pins)
+        ),
     )
     asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
     history = await remember(work, past, asking)
@@ -136,6 +144,19 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         images=await images_for(work, (message, *history.messages), model),
         began=session.world.monotonic(),
     )
+
+
+async def _enrolled(work: Work, session: Session, wanted: Wanted, agent: Agent) -> Enrolled:
+    """The agent in its experiments; in none where what it is told was worked out before."""
+    if wanted.loaded is None:
+        return await enroll(work, session, agent, wanted.conversation)
+    return Enrolled(agent, await effective_now(work, session.compilations, agent.agent_id))
+
+
+async def _spoken(work: Work, means: Means, wanted: Wanted, enrolled: Enrolled, counter: TokenCounter) -> Spoken:
+    if wanted.loaded is None:
+        return spoken_by(work, means, enrolled, counter)
+    return await wanted.loaded.spoken(work, enrolled.agent)
 
 
 def _journal(work: Work, session: Session, past: Past, turn_id: TurnId) -> Journal:

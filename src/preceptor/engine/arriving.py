@@ -17,6 +17,7 @@ from preceptor.domain.ownership import Caller
 from preceptor.engine.assigning import assign
 from preceptor.engine.audit import note
 from preceptor.engine.documents import require_mentions
+from preceptor.engine.gatekeeping import require_open
 from preceptor.engine.instructions import drafted, facts
 from preceptor.engine.ports import Work
 from preceptor.engine.publishing import publish
@@ -128,6 +129,7 @@ class Arrival:
     async def _move_label(self, home: FamilyId, name: str, number: SemVer | None) -> None:
         last = await self.work.labels.last(home, name)
         target = (await self._book(home)).numbered(number).instruction_id
+        await require_open(self.work, home, name, target)
         row = LabelRow(
             family_id=home,
             name=name,

@@ -93,14 +93,15 @@ async def rebuilt(work: Work, conversation: ConversationId, call: Call, turn_id:
     assert system is not None
     return Prompt(
         system=read_system(system),
-        shown=all_shown(await _placed(work, conversation, call), turn_id, call.analyses),
+        shown=all_shown(await placed_for(work, conversation, call), turn_id, call.analyses),
         tail=call.tail,
         tools=() if tools is None else read_tools(tools),
         overhead=call.overhead,
     )
 
 
-async def _placed(work: Work, conversation: ConversationId, call: Call) -> list[Placed]:
+async def placed_for(work: Work, conversation: ConversationId, call: Call) -> list[Placed]:
+    """The messages that a call was shown, in the form in which it was."""
     placed: list[Placed] = []
     for first, last in call.shown:
         placed += await work.messages.between(conversation, first, last)

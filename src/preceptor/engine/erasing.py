@@ -90,6 +90,9 @@ async def _erase(work: Work, caller: Caller, conversation: Conversation) -> Eras
     for sha256 in await _own_texts(work, stream):
         await work.blobs.remove(sha256)
     events = await work.log.erase(stream)
+    await work.replays.erase(conversation_id)
+    for task in await work.tasks.using(conversation_id):
+        await work.log.erase(StreamId(task))
     files = await work.attachments.erase(conversation_id)
     after = fold(await work.log.append(stream, [erased(conversation)]), conversation)
     assert after is not None

@@ -10,6 +10,7 @@ from preceptor.domain.instructions.version import is_label
 from preceptor.domain.paging import Page
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
+from preceptor.engine.gatekeeping import require_open
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
@@ -36,6 +37,7 @@ class Labels:
             version = (await _meant(work, shelf, move.instruction_id)).meant
             if last is not None and last.until is None and last.instruction_id == version.instruction_id:
                 return Label.of(last, version.version)
+            await require_open(work, version.family_id, name, version.instruction_id)
             row = LabelRow(
                 family_id=version.family_id,
                 name=name,

@@ -26,6 +26,7 @@ from preceptor.engine.library import (
 )
 from preceptor.engine.repositories import AttachmentRepository, HistoryRepository, ViewRepository
 from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
+from preceptor.engine.task_rows import TaskWork
 
 Result = TypeVar("Result")
 
@@ -138,7 +139,7 @@ class SignInRepository(Protocol):
     async def forget_old(self) -> int: ...
 
 
-class Work(Experimenting, Protocol):
+class Work(Experimenting, TaskWork, Protocol):
     """One transaction, opened for one owner: everything in it happens, or nothing does."""
 
     @property

@@ -102,6 +102,9 @@ class Period:
     until: datetime | None = None
     instruction_id: str | None = None
     """Only turns in which this version spoke."""
+    conversation_id: str | None = None
+    family_id: str | None = None
+    """Only turns in which some version of this family spoke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class Reasoning:
         _check(period)
         changed: list[Changed] = []
         turns, last = 0, 0
-        async for past in self._turns(period):
+        async for past in self.turns(period):
             last += 1
             assert past.turn.accepted is not None
             then = SgrPolicy.model_validate(past.turn.accepted.pins.sgr).routing
@@ -152,7 +155,7 @@ class Reasoning:
     async def metrics(self, period: Period) -> Metrics:
         """What plans were worth and what they cost, for a period, by agent and by what it was told."""
         _check(period)
-        found = [past async for past in self._turns(period)]
+        found = [past async for past in self.turns(period)]
         measures = self._measured(found)
         groups: dict[tuple[str, str], list[int]] = {}
         for number, past in enumerate(found):
@@ -178,7 +181,7 @@ class Reasoning:
             before.append(answer_of(past.turn))
         return measures[::-1]
 
-    async def _turns(self, period: Period) -> AsyncGenerator[Past]:
+    async def turns(self, period: Period) -> AsyncGenerator[Past]:
         """Turns that have ended, the newest first, a few at a time."""
         before: TurnId | None = None
         looked_at = 0
@@ -197,6 +200,8 @@ class Reasoning:
         found: list[Past] = []
         for row in rows:
             if row.user_id != caller.owner.user_id and not caller.may(Permission.CONVERSATION_READ_ANY):
+                continue
+            if period.conversation_id not in (None, row.conversation_id):
                 continue
             events = await events_of(work, row)
             if events and period.since is not None and _at(events[0]) < period.since:
@@ -237,7 +242,10 @@ def _meant(period: Period, turn: Turn, first: Event) -> bool:
     assert turn.accepted is not None
     if period.until is not None and _at(first) > period.until:
         return False
-    spoke = {pin.instruction_id for pin in turn.accepted.pins.instructions}
+    pins = turn.accepted.pins.instructions
+    if period.family_id is not None and period.family_id not in {pin.family_id for pin in pins}:
+        return False
+    spoke = {pin.instruction_id for pin in pins}
     return period.instruction_id is None or period.instruction_id in spoke
 
 

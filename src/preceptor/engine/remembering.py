@@ -56,6 +56,8 @@ class Asking:
     pins: Pins
     message: Message | None
     summarise: bool = True
+    afresh: bool = False
+    """Decide as if nothing had been decided before."""
     costs: Costs = field(init=False)
     limits: Limits = field(init=False)
 
@@ -111,9 +113,10 @@ class Asking:
         return entry_at(placed, seq, analyses=self.analyses, counter=again)
 
 
-async def remember(work: Work, past: Past, asking: Asking) -> History:
+async def remember(work: Work, past: Past, asking: Asking, view: View | None = None) -> History:
     """What a request is shown of the past: all of it, or what its limits and the model's window leave of it."""
-    view = await work.views.current(past.conversation) if past.last else None
+    if view is None or not past.last:
+        view = await work.views.current(past.conversation) if past.last else None
     if view is None:
         return _nothing_said(asking, past.conversation)
     runs = shown(view, past.last, past.total)
@@ -156,7 +159,7 @@ def _has_room(asking: Asking, runs: Sequence[Run]) -> bool:
 
 
 async def _fit(work: Work, view: View, runs: tuple[Run, ...], asking: Asking) -> Fit:
-    past = reaching.Past(view, runs, await reaching.state_of(work, view))
+    past = reaching.Past(view, runs, State() if asking.afresh else await reaching.state_of(work, view))
     limits = asking.limits
     if limits.strategy is not None:
         reach = reaching.for_strategy(past, limits.strategy, asking.summariser, limits.most_segments)

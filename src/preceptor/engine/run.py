@@ -9,7 +9,7 @@ import msgspec
 
 from preceptor.domain.delegation import Limits, Span
 from preceptor.domain.history.segment import State
-from preceptor.domain.ids import AgentId, CallId, InstructionId, MessageId, OrgId, TurnId, ViewId
+from preceptor.domain.ids import AgentId, CallId, InstructionId, MessageId, OrgId, TaskId, TurnId, ViewId
 from preceptor.domain.messages.directive import INTERMEDIATE, Directive, written
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.assemble import Placed
@@ -21,7 +21,7 @@ from preceptor.engine.counting import tokens_of
 from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
-from preceptor.engine.talk import Handle, Runner, Tools
+from preceptor.engine.talk import Handle, Runner, Tools, Webhooks
 from preceptor.engine.voice import Kept, Opening, Voice
 
 LEASE = timedelta(seconds=30)
@@ -59,6 +59,11 @@ class Means:
     running: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
     """Turns that this process takes now."""
     stopping: set[TurnId] = field(default_factory=set[TurnId])
+    """Those of them that someone asked to stop."""
+    webhooks: Webhooks | None = None
+    tasks: dict[TaskId, Handle] = field(default_factory=dict[TaskId, Handle])
+    """Executions and replays that this process carries out now."""
+    ending: set[TaskId] = field(default_factory=set[TaskId])
     """Those of them that someone asked to stop."""
 
     @property

@@ -148,3 +148,27 @@ class Runner(Protocol):
     ) -> Result:
         """Wait for `work`; if it takes longer than `seconds`, do `meanwhile` once beside it."""
         ...
+
+    async def within(self, work: Awaitable[Result], seconds: float) -> Result:
+        """The result of `work`, or `TimeoutError` once it has taken so long."""
+        ...
+
+
+class Called(NamedTuple):
+    """What the other side of a webhook answered."""
+
+    status: int
+    body: Any
+    """Its JSON, else its text."""
+
+
+class Webhooks(Protocol):
+    """Calls that leave the house for someone's own address."""
+
+    def check(self, url: str) -> None:
+        """Complain unless this address may be called."""
+        ...
+
+    async def call(self, method: str, url: str, headers: dict[str, str], body: bytes | None, seconds: float) -> Called:
+        """Call it once. What kept it from being sent is `NotSent`; what came after, `NoAnswer`."""
+        ...

@@ -13,7 +13,7 @@ from preceptor.adapters.storage import schema
 from preceptor.adapters.storage.opening import SqliteFile
 from preceptor.adapters.storage.snapshots import PostgresSnapshot, Snapshot, SqliteSnapshot
 from preceptor.adapters.storage.statements import Row, Statement, insert_into
-from preceptor.adapters.storage.turn_tables import metadata
+from preceptor.adapters.storage.task_tables import metadata
 
 if TYPE_CHECKING:
     import psycopg

@@ -8,6 +8,7 @@ from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.conversations import SqlConversations
 from preceptor.adapters.storage.experiments import SqlExperiments
 from preceptor.adapters.storage.exposures import SqlExposures, SqlSignals
+from preceptor.adapters.storage.gates import SqlGates
 from preceptor.adapters.storage.histories import SqlHistories
 from preceptor.adapters.storage.idempotency import SqlIdempotency
 from preceptor.adapters.storage.instructions import SqlInstructions
@@ -17,7 +18,9 @@ from preceptor.adapters.storage.log import SqlLog
 from preceptor.adapters.storage.messages import SqlMessages
 from preceptor.adapters.storage.orgs import SqlOrgs
 from preceptor.adapters.storage.published import SqlPublished
+from preceptor.adapters.storage.replays import SqlReplays
 from preceptor.adapters.storage.sign_ins import SqlSignIns
+from preceptor.adapters.storage.tasks import SqlTasks
 from preceptor.adapters.storage.turns import SqlTurns
 from preceptor.adapters.storage.users import SqlUsers
 from preceptor.adapters.storage.views import SqlViews
@@ -122,3 +125,15 @@ class SqlWork(Transaction):
     @property
     def sign_ins(self) -> SqlSignIns:
         return SqlSignIns(self)
+
+    @property
+    def tasks(self) -> SqlTasks:
+        return SqlTasks(self)
+
+    @property
+    def replays(self) -> SqlReplays:
+        return SqlReplays(self)
+
+    @property
+    def gates(self) -> SqlGates:
+        return SqlGates(self)

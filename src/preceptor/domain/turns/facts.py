@@ -72,6 +72,8 @@ class Accepted(Fact, frozen=True, kw_only=True):
     view_id: str | None = None
     compress: bool = False
     """Whether older messages are to be summarised before anything is answered."""
+    imported: str | None = None
+    """From which kind of export, where nothing of it happened here."""
 
 
 class Altered(Fact, frozen=True, kw_only=True):

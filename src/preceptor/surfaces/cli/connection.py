@@ -80,11 +80,17 @@ class Api:
 
     def follow(self, path: str, body: Mapping[str, Any], hear: Callable[[str, Any], None]) -> None:
         """Post, and hear of each event as it happens. Ctrl-C stops the hearing, and not what was begun."""
-        self._run(self._followed(path, body, hear))
+        self._run(self._followed("POST", path, body, hear))
 
-    async def _followed(self, path: str, body: Mapping[str, Any], hear: Callable[[str, Any], None]) -> None:
+    def watch(self, path: str, hear: Callable[[str, Any], None]) -> None:
+        """Hear of each event of something that goes on, until it has ended."""
+        self._run(self._followed("GET", path, None, hear))
+
+    async def _followed(
+        self, method: str, path: str, body: Mapping[str, Any] | None, hear: Callable[[str, Any], None]
+    ) -> None:
         headers = {"Accept": "text/event-stream"}
-        async with self.client.stream("POST", path, json=body, headers=headers) as response:
+        async with self.client.stream(method, path, json=body, headers=headers) as response:
             if response.is_error:
                 await response.aread()
                 raise self._declined(response)

@@ -14,6 +14,7 @@ from preceptor.surfaces.cli import (
     chat,
     database,
     doctor,
+    executions,
     experiments,
     instructions,
     keys,
@@ -21,6 +22,7 @@ from preceptor.surfaces.cli import (
     mcp,
     models,
     orgs,
+    replay,
     serve,
     users,
 )
@@ -41,6 +43,7 @@ EXAMPLES = """[bold]Examples[/bold]
   preceptor link
   preceptor instructions templates
   preceptor agents effective assistant
+  preceptor replay run --agent assistant --instruction FAMILY=1.1.0 --report report.html
   preceptor keys create "Ann's laptop" --role editor
   preceptor db backup friday.backup
   preceptor doctor
@@ -63,6 +66,8 @@ app.command("mcp")(mcp.mcp)
 app.command("link")(link.link)
 app.add_typer(instructions.app, name="instructions")
 app.add_typer(agents.app, name="agents")
+app.add_typer(executions.app, name="executions")
+app.add_typer(replay.app, name="replay")
 app.add_typer(experiments.app, name="experiments")
 app.add_typer(models.app, name="models")
 app.add_typer(keys.app, name="keys")

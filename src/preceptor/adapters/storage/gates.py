@@ -1,0 +1,53 @@
+"""Gates of labels in SQL, and what replays said of versions that want through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, delete, select
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into, mine
+from preceptor.adapters.storage.task_tables import gate_verdicts as verdicts
+from preceptor.adapters.storage.task_tables import label_gates as gates
+from preceptor.domain.ids import FamilyId, InstructionId
+
+ADD = insert_into(gates)
+_GATE = (mine(gates), gates.c.family == bindparam("of"), gates.c.name == bindparam("named"))
+FIND = Statement.of(select(gates.c.body).where(*_GATE))
+REMOVE = Statement.of(delete(gates).where(*_GATE))
+_VERDICTS = (mine(verdicts), verdicts.c.family == bindparam("of"), verdicts.c.name == bindparam("named"))
+_VERDICT = (*_VERDICTS, verdicts.c.instruction == bindparam("about"))
+ADD_VERDICT = insert_into(verdicts)
+VERDICT = Statement.of(select(verdicts.c.body).where(*_VERDICT))
+VERDICTS = Statement.of(select(verdicts.c.body).where(*_VERDICTS).order_by(verdicts.c.instruction))
+FORGET_VERDICT = Statement.of(delete(verdicts).where(*_VERDICT))
+FORGET_VERDICTS = Statement.of(delete(verdicts).where(*_VERDICTS))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlGates:
+    work: Transaction
+
+    async def put(self, family_id: FamilyId, name: str, body: str) -> None:
+        """Set a gate. What was found under another one says nothing about it."""
+        await self.remove(family_id, name)
+        await self.work.run(ADD, family=family_id, name=name, body=body)
+
+    async def find(self, family_id: FamilyId, name: str) -> str | None:
+        row = await self.work.one(FIND, of=family_id, named=name)
+        return row[0] if row else None
+
+    async def remove(self, family_id: FamilyId, name: str) -> None:
+        await self.work.run(REMOVE, of=family_id, named=name)
+        await self.work.run(FORGET_VERDICTS, of=family_id, named=name)
+
+    async def judge(self, family_id: FamilyId, name: str, instruction_id: InstructionId, body: str) -> None:
+        await self.work.run(FORGET_VERDICT, of=family_id, named=name, about=instruction_id)
+        await self.work.run(ADD_VERDICT, family=family_id, name=name, instruction=instruction_id, body=body)
+
+    async def verdict(self, family_id: FamilyId, name: str, instruction_id: InstructionId) -> str | None:
+        row = await self.work.one(VERDICT, of=family_id, named=name, about=instruction_id)
+        return row[0] if row else None
+
+    async def verdicts(self, family_id: FamilyId, name: str) -> Sequence[str]:
+        return [row[0] for row in await self.work.all(VERDICTS, of=family_id, named=name)]

@@ -1,0 +1,57 @@
+"""What replays found, turn by turn, in SQL."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Integer, bindparam, cast, delete, insert, literal_column, select
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, limited, mine
+from preceptor.adapters.storage.task_tables import replay_items as items
+from preceptor.domain.ids import ConversationId, TaskId
+from preceptor.engine.task_rows import ItemRow
+
+ONE = literal_column("1", Integer)
+ADD = Statement.of(insert(items).values({column.name: bindparam(column.name) for column in items.c}))
+DIGESTS = Statement.of(
+    select(items.c.place, items.c.digest).where(mine(items), items.c.replay == bindparam("of")).order_by(items.c.place)
+)
+PAGE = Statement.of(
+    limited(
+        select(items.c.place, items.c.conversation, items.c.changed, items.c.digest, items.c.body)
+        .where(
+            mine(items),
+            items.c.replay == bindparam("of"),
+            items.c.place > bindparam("after"),
+            (cast(bindparam("all_of_them"), Integer) == ONE) | (items.c.changed == ONE),
+        )
+        .order_by(items.c.place)
+    )
+)
+ERASE = Statement.of(delete(items).where(mine(items), items.c.conversation == bindparam("said_in")))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlReplays:
+    work: Transaction
+
+    async def add(self, replay: TaskId, item: ItemRow) -> None:
+        await self.work.run(
+            ADD,
+            replay=replay,
+            place=item.place,
+            conversation=item.conversation_id,
+            changed=int(item.changed),
+            digest=item.digest,
+            body=item.body,
+        )
+
+    async def digests(self, replay: TaskId) -> list[tuple[int, str]]:
+        return [(place, digest) for place, digest in await self.work.all(DIGESTS, of=replay)]
+
+    async def page(self, replay: TaskId, after: int, limit: int, *, changed: bool) -> list[ItemRow]:
+        rows = await self.work.all(PAGE, of=replay, after=after, limit=limit, all_of_them=int(not changed))
+        return [ItemRow(place, where, bool(differs), digest, body) for place, where, differs, digest, body in rows]
+
+    async def erase(self, conversation: ConversationId) -> int:
+        """Forget what was found in a conversation: it quotes what was said there."""
+        return await self.work.run(ERASE, said_in=conversation)

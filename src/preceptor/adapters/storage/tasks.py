@@ -1,0 +1,170 @@
+"""Tasks in SQL: which go on, who carries them out, and until when they may."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Integer, Text, bindparam, cast, exists, insert, literal_column, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
+from preceptor.adapters.storage.task_tables import task_conversations, tasks
+from preceptor.domain.ids import ConversationId, OrgId, TaskId
+from preceptor.domain.times import from_micros, to_micros
+from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
+
+ONE = literal_column("1", Integer)
+LATER_THAN_ALL = "g"
+"""After every id: they are written in hexadecimal digits."""
+ADD = insert_into(tasks)
+_THIS = (mine(tasks), tasks.c.id == bindparam("named"))
+FIND = Statement.of(select(tasks).where(*_THIS))
+_ANY = cast(bindparam("any_status"), Integer) == ONE
+_ANYONE = cast(bindparam("any_user"), Integer) == ONE
+PAGE = Statement.of(
+    limited(
+        select(tasks)
+        .where(
+            mine(tasks),
+            tasks.c.kind == bindparam("of_kind"),
+            tasks.c.id < bindparam("before"),
+            _ANY | (tasks.c.status == bindparam("with_status")),
+            _ANYONE | (tasks.c.user == bindparam("of_user")),
+        )
+        .order_by(tasks.c.id.desc())
+    )
+)
+KEEP = Statement.of(
+    update(tasks)
+    .where(*_THIS)
+    .values(
+        open=bindparam("to_open"),
+        status=bindparam("to_status"),
+        cancel=bindparam("to_cancel"),
+        body=bindparam("to_body"),
+    )
+)
+TAKE = Statement.of(
+    update(tasks).where(*_THIS, tasks.c.open == ONE).values(worker=bindparam("to_worker"), lease=bindparam("to_lease"))
+)
+CANCEL = Statement.of(update(tasks).where(*_THIS, tasks.c.open == ONE).values(cancel=bindparam("by")))
+# Leases are the installation's: a worker extends and takes over tasks of every organisation.
+EXTEND = Statement.of(
+    update(tasks).where(tasks.c.worker == bindparam("by"), tasks.c.open == ONE).values(lease=bindparam("until"))
+)
+EXPIRED = Statement.of(
+    limited(
+        select(tasks)
+        .where(tasks.c.open == ONE, tasks.c.lease < bindparam("before"), tasks.c.worker != bindparam("but"))
+        .order_by(tasks.c.lease)
+    )
+)
+TO_CANCEL = Statement.of(
+    select(tasks.c.org, tasks.c.id).where(
+        tasks.c.worker == bindparam("by"), tasks.c.open == ONE, tasks.c.cancel.is_not(None)
+    )
+)
+_USED = exists().where(
+    mine(task_conversations),
+    task_conversations.c.conversation == bindparam("conversation"),
+    task_conversations.c.task == bindparam("task"),
+)
+USE = Statement.of(
+    insert(task_conversations).from_select(
+        ["org", "conversation", "task"],
+        select(
+            cast(bindparam("org"), Text), cast(bindparam("conversation"), Text), cast(bindparam("task"), Text)
+        ).where(~_USED),
+    )
+)
+USING = Statement.of(
+    select(task_conversations.c.task).where(
+        mine(task_conversations), task_conversations.c.conversation == bindparam("of")
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTasks:
+    work: Transaction
+
+    async def add(self, row: TaskRow) -> None:
+        await self.work.run(
+            ADD,
+            id=row.task_id,
+            kind=row.kind.value,
+            user=row.user_id,
+            open=int(row.open),
+            status=row.status,
+            worker=row.worker,
+            lease=to_micros(row.lease),
+            cancel=row.cancel,
+            body=row.body,
+        )
+
+    async def find(self, task_id: TaskId) -> TaskRow | None:
+        row = await self.work.one(FIND, named=task_id)
+        return _task(row) if row else None
+
+    async def page(self, wanted: WantedTasks, before: str | None, limit: int) -> list[TaskRow]:
+        """The newest first. Ids grow with time, so the last of them says where to go on."""
+        rows = await self.work.all(
+            PAGE,
+            of_kind=wanted.kind.value,
+            before=before or LATER_THAN_ALL,
+            any_status=int(wanted.status is None),
+            with_status=wanted.status or "",
+            any_user=int(wanted.user_id is None),
+            of_user=wanted.user_id or "",
+            limit=limit,
+        )
+        return [_task(row) for row in rows]
+
+    async def keep(self, row: TaskRow) -> None:
+        """Write down how it stands; who carries it out stays."""
+        await self.work.run(
+            KEEP,
+            named=row.task_id,
+            to_open=int(row.open),
+            to_status=row.status,
+            to_cancel=row.cancel,
+            to_body=row.body,
+        )
+
+    async def take(self, task_id: TaskId, worker: str, lease: datetime) -> bool:
+        """Give it to this worker; False if it has ended meanwhile."""
+        return bool(await self.work.run(TAKE, named=task_id, to_worker=worker, to_lease=to_micros(lease)))
+
+    async def request_cancel(self, task_id: TaskId, by: str) -> bool:
+        return bool(await self.work.run(CANCEL, named=task_id, by=by))
+
+    async def extend(self, worker: str, until: datetime) -> int:
+        return await self.work.run(EXTEND, by=worker, until=to_micros(until))
+
+    async def expired(self, before: datetime, but: str, limit: int) -> list[tuple[OrgId, TaskRow]]:
+        rows = await self.work.all(EXPIRED, before=to_micros(before), but=but, limit=limit)
+        return [(row[0], _task(row)) for row in rows]
+
+    async def to_cancel(self, worker: str) -> list[tuple[OrgId, TaskId]]:
+        return [(org, task) for org, task in await self.work.all(TO_CANCEL, by=worker)]
+
+    async def use(self, task_id: TaskId, conversation: ConversationId) -> None:
+        await self.work.run(USE, conversation=conversation, task=task_id)
+
+    async def using(self, conversation: ConversationId) -> list[TaskId]:
+        return [row[0] for row in await self.work.all(USING, of=conversation)]
+
+
+def _task(row: tuple[Any, ...]) -> TaskRow:
+    _, task_id, kind, user, is_open, status, worker, lease, cancel, body = row
+    return TaskRow(
+        task_id=task_id,
+        kind=TaskKind(kind),
+        user_id=user,
+        open=bool(is_open),
+        status=status,
+        worker=worker,
+        lease=from_micros(lease),
+        cancel=cancel,
+        body=body,
+    )

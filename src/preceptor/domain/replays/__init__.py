@@ -1,0 +1,1 @@
+"""Replays: past turns, put together again with something changed, and compared with what was."""

@@ -1,0 +1,196 @@
+"""Executions: ask for steps to be carried out, look at how far they are, stop them, try again what did not come off."""
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from preceptor.domain.errors import NotFound
+from preceptor.domain.executions.commands import NEEDS, Webhook
+from preceptor.domain.executions.execution import Execution, NewExecution, Summary
+from preceptor.domain.executions.facts import TERMINAL, Accepted, CancelRequested, Retried, event
+from preceptor.domain.executions.graph import checked
+from preceptor.domain.executions.progress import State, fold, shown, summary_of
+from preceptor.domain.ids import StreamId, TaskId
+from preceptor.domain.log import Event
+from preceptor.domain.ownership import Permission
+from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.value import made
+from preceptor.engine.calling_out import NoWebhooks
+from preceptor.engine.commands import spoken_outputs
+from preceptor.engine.execution import execute, give_up, taken_up
+from preceptor.engine.ports import Work
+from preceptor.engine.replays import Replays
+from preceptor.engine.session import Session
+from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
+from preceptor.engine.tasks import HEEDED, Carrier, Claim, Tasks, events_of, task_of
+
+BATCH = 500
+PATIENCE = 15.0
+KIND = TaskKind.EXECUTION
+
+
+@dataclass(frozen=True, slots=True)
+class Executions:
+    session: Session
+    carriers: Mapping[TaskKind, Carrier]
+
+    @property
+    def tasks(self) -> Tasks:
+        return Tasks(self.session, self.carriers)
+
+    async def create(self, given: NewExecution | None = None, **fields: Any) -> Execution:
+        """Accept an execution and let it go on by itself."""
+        new = made(NewExecution, given, fields)
+        checked(new.steps)
+        self._require(new)
+        session, task_id = self.session, TaskId(self.session.world.new_id())
+        permissions = tuple(sorted(session.caller.permissions))
+        fact = Accepted(asked=new.model_dump(mode="json", exclude_unset=True), permissions=permissions)
+
+        async def program(work: Work) -> Execution:
+            state = State(task_id)
+            await work.log.start(StreamId(task_id), [event(fact)])
+            state.tell(fact, work.now)
+            await work.tasks.add(self._row(work, state))
+            return shown(state, session.caller.owner.user_id)
+
+        accepted = await session.write(program)
+        self.tasks.go_on(KIND, task_id)
+        return accepted
+
+    async def get(self, execution_id: TaskId) -> Execution:
+        return await self.session.read(lambda work: self._shown(work, execution_id))
+
+    async def page(self, status: str | None = None, cursor: str | None = None, limit: int = 50) -> Page[Summary]:
+        """The newest first: one's own, or all of the organisation with `conversation:read_any`."""
+        caller = self.session.caller
+        mine = None if caller.may(Permission.CONVERSATION_READ_ANY) else caller.owner.user_id
+        wanted = WantedTasks(kind=KIND, status=status, user_id=mine)
+
+        async def program(work: Work) -> Page[Summary]:
+            rows = await work.tasks.page(wanted, position_of(cursor), limit + 1)
+            found = [Summary.model_validate_json(row.body) for row in rows]
+            return page_of(found, limit, lambda one: one.execution_id)
+
+        return await self.session.read(program)
+
+    async def cancel(self, execution_id: TaskId) -> Execution:
+        """Ask it to stop, and wait until it has. One that has ended stays as it is."""
+        by = self.session.caller.owner.user_id
+
+        async def program(work: Work) -> Execution:
+            row = await task_of(work, self.session.caller, KIND, execution_id)
+            if row.open and row.cancel is None:
+                await work.tasks.request_cancel(execution_id, by)
+                await work.log.append(StreamId(execution_id), [event(CancelRequested(by=by))])
+            return await self._shown(work, execution_id)
+
+        await self.session.write(program)
+        if not self.tasks.stop(execution_id) and not await self.tasks.settled(execution_id, HEEDED):
+            self.tasks.go_on(KIND, execution_id)  # whoever carries it out does not listen; it cannot write any more
+        await self.tasks.settled(execution_id)
+        return await self.get(execution_id)
+
+    async def retry(self, execution_id: TaskId) -> Execution:
+        """Try again what did not come off. One that came off, or still goes on, stays as it is."""
+        by = self.session.caller.owner.user_id
+
+        async def program(work: Work) -> tuple[Execution, bool]:
+            row = await task_of(work, self.session.caller, KIND, execution_id)
+            state = await self._state(work, execution_id)
+            again = not row.open and bool(state.failed_steps)
+            if again:
+                fact = Retried(by=by, steps=state.failed_steps)
+                await work.log.append(StreamId(execution_id), [event(fact)])
+                state.tell(fact, work.now)
+                body = summary_of(state, row.user_id).model_dump_json()
+                await work.tasks.keep(replace(row, open=True, status=state.status.value, cancel=None, body=body))
+                await work.tasks.take(execution_id, self.session.means.worker, work.now + self.session.means.lease)
+            return await self._shown(work, execution_id), again
+
+        retried, again = await self._written(program)
+        if again:
+            self.tasks.go_on(KIND, execution_id)
+        return retried
+
+    async def _written(self, program: Any) -> tuple[Execution, bool]:
+        """Run it; what is kept for an idempotency key is the answer alone."""
+        changed: list[bool] = []
+
+        async def answering(work: Work) -> Execution:
+            answer, again = await program(work)
+            changed[:] = [again]
+            return answer
+
+        return await self.session.write(answering), changed[0]
+
+    async def follow(self, execution_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
+        """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
+        stream, org = StreamId(execution_id), self.session.caller.owner.org_id
+        while True:
+            events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
+            after = events[-1].seq if events else after
+            yield events
+            if len(events) < BATCH:
+                if not await self.session.read(lambda work: _open(work, execution_id)):
+                    if not events or events[-1].kind in TERMINAL:
+                        return
+                    continue
+                await self.session.store.news(org, stream, after, PATIENCE)
+
+    def _require(self, new: NewExecution) -> None:
+        """Whoever asks for a command must be allowed what it does, and an address must be one that may be called."""
+        for step in new.steps:
+            self.session.caller.require(NEEDS[type(step.command)])
+            if isinstance(step.command, Webhook):
+                webhooks = self.session.means.webhooks
+                if webhooks is None:
+                    raise NoWebhooks
+                webhooks.check(step.command.data.url)
+
+    async def _state(self, work: Work, execution_id: TaskId) -> State:
+        state = fold(execution_id, await events_of(work, execution_id))
+        if state.new is None:
+            raise NotFound("execution", execution_id)  # it was erased
+        return state
+
+    async def _shown(self, work: Work, execution_id: TaskId) -> Execution:
+        row = await task_of(work, self.session.caller, KIND, execution_id)
+        state = await self._state(work, execution_id)
+        outputs = await spoken_outputs(work, self.session.caller, state)
+        told = shown(state, row.user_id)
+        steps = tuple(
+            step.model_copy(update={"output": outputs[step.index]}) if step.index in outputs else step
+            for step in told.steps
+        )
+        return told.model_copy(update={"steps": steps})
+
+    def _row(self, work: Work, state: State) -> TaskRow:
+        user_id = self.session.caller.owner.user_id
+        return TaskRow(
+            task_id=state.task_id,
+            kind=KIND,
+            user_id=user_id,
+            open=True,
+            status=state.status.value,
+            worker=self.session.means.worker,
+            lease=work.now + self.session.means.lease,
+            body=summary_of(state, user_id).model_dump_json(),
+        )
+
+
+async def _open(work: Work, execution_id: TaskId) -> bool:
+    row = await work.tasks.find(execution_id)
+    return row is not None and row.open
+
+
+def carrier(carriers: Mapping[TaskKind, Carrier]) -> Carrier:
+    """How executions are carried out."""
+
+    async def carry(claim: Claim) -> None:
+        await execute(taken_up(claim, Replays(claim.session, carriers)))
+
+    async def fail(claim: Claim, code: str, sentence: str) -> None:
+        await give_up(taken_up(claim, Replays(claim.session, carriers)), code, sentence)
+
+    return Carrier(carry, fail)

@@ -1,0 +1,250 @@
+"""Replays: have past turns gone through again with something changed, and look at what came of it."""
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.ids import AgentId, FamilyId, InstructionId, StreamId, TaskId, TurnId
+from preceptor.domain.log import Event
+from preceptor.domain.ownership import Permission
+from preceptor.domain.paging import BadCursor, Page, cursor_at, page_of, position_of
+from preceptor.domain.replays.facts import TERMINAL, Accepted, CancelRequested, Standing, event, fold
+from preceptor.domain.replays.gate import GateVerdict
+from preceptor.domain.replays.replay import (
+    SHOWN_ITEMS,
+    Filter,
+    Item,
+    NewReplay,
+    Replay,
+    Status,
+    Summary,
+    Verdict,
+)
+from preceptor.domain.turns.facts import TurnStatus
+from preceptor.domain.value import made
+from preceptor.engine.ports import Work
+from preceptor.engine.reasoning import Period, Reasoning
+from preceptor.engine.replay import read_digests, summary_of
+from preceptor.engine.seeing import found
+from preceptor.engine.session import Session
+from preceptor.engine.shelf import found as found_instruction
+from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
+from preceptor.engine.tasks import HEEDED, Carrier, Tasks, events_of, task_of
+
+KIND = TaskKind.REPLAY
+BATCH = 500
+PATIENCE = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    session: Session
+    carriers: Mapping[TaskKind, Carrier]
+
+    @property
+    def tasks(self) -> Tasks:
+        return Tasks(self.session, self.carriers)
+
+    async def create(self, given: NewReplay | None = None, **fields: Any) -> Replay:
+        """Choose the turns and let the replay go on by itself."""
+        return await self.begin(made(NewReplay, given, fields), TaskId(self.session.world.new_id()))
+
+    async def begin(
+        self, new: NewReplay, replay_id: TaskId, gate: Verdict | None = None, family: str | None = None
+    ) -> Replay:
+        self.session.caller.require(Permission.REPLAY_RUN)
+        await self.session.answered_before()
+        named = await self._named(new)
+        turns = await self._chosen(new, family)
+        permissions = tuple(sorted(self.session.caller.permissions))
+        told = None if gate is None else gate.model_dump(mode="json")
+        asked = named.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        fact = Accepted(asked=asked, turns=turns, permissions=permissions, gate=told)
+
+        async def program(work: Work) -> Replay:
+            standing = Standing()
+            standing.tell(fact, work.now)
+            user_id = self.session.caller.owner.user_id
+            summary = summary_of(replay_id, user_id, standing, [])
+            await work.log.start(StreamId(replay_id), [event(fact)])
+            await work.tasks.add(
+                TaskRow(
+                    task_id=replay_id,
+                    kind=KIND,
+                    user_id=user_id,
+                    open=True,
+                    status=standing.status.value,
+                    worker=self.session.means.worker,
+                    lease=work.now + self.session.means.lease,
+                    body=summary.model_dump_json(),
+                )
+            )
+            return Replay(**dict(summary), items=())
+
+        accepted = await self.session.write(program)
+        self.tasks.go_on(KIND, replay_id)
+        return accepted
+
+    async def run_to_its_end(self, new: NewReplay, replay_id: TaskId) -> dict[str, Any]:
+        """Have it carried out, unless it was begun before, and wait; answers with its summary."""
+        if await self.session.read(lambda work: work.tasks.find(replay_id)) is None:
+            await self.begin(new, replay_id)
+        await self.tasks.settled(replay_id)
+        done = await self.summary(replay_id)
+        if done.status is not Status.COMPLETED:
+            raise Conflict(f"The replay {replay_id} ended as {done.status}: {done.sentence or 'it was stopped.'}")
+        return done.model_dump(mode="json")
+
+    async def let_go(self, replay_id: TaskId) -> None:
+        if await self.session.read(lambda work: work.tasks.find(replay_id)) is not None:
+            await self.cancel(replay_id)
+
+    async def summary(self, replay_id: TaskId) -> Summary:
+        async def program(work: Work) -> Summary:
+            row = await task_of(work, self.session.caller, KIND, replay_id)
+            return Summary.model_validate_json(row.body)
+
+        return await self.session.read(program)
+
+    async def get(self, replay_id: TaskId) -> Replay:
+        return await self.session.read(lambda work: self._shown(work, replay_id))
+
+    async def page(self, status: Status | None = None, cursor: str | None = None, limit: int = 50) -> Page[Summary]:
+        caller = self.session.caller
+        mine = None if caller.may(Permission.CONVERSATION_READ_ANY) else caller.owner.user_id
+        wanted = WantedTasks(kind=KIND, status=status and status.value, user_id=mine)
+
+        async def program(work: Work) -> Page[Summary]:
+            rows = await work.tasks.page(wanted, position_of(cursor), limit + 1)
+            return page_of([Summary.model_validate_json(row.body) for row in rows], limit, lambda one: one.replay_id)
+
+        return await self.session.read(program)
+
+    async def items(
+        self, replay_id: TaskId, *, changed: bool = False, cursor: str | None = None, limit: int = 50
+    ) -> Page[Item]:
+        """What became of each turn, in order; only of those that came out otherwise, if asked for."""
+        after = _place(cursor)
+
+        async def program(work: Work) -> Page[Item]:
+            await task_of(work, self.session.caller, KIND, replay_id)
+            rows = await work.replays.page(replay_id, after, limit + 1, changed=changed)
+            more = cursor_at(str(rows[limit - 1].place)) if len(rows) > limit else None
+            return Page(items=tuple(Item.model_validate_json(row.body) for row in rows[:limit]), next_cursor=more)
+
+        return await self.session.read(program)
+
+    async def cancel(self, replay_id: TaskId) -> Replay:
+        """Ask it to stop, and wait until it has. What it found by then stays."""
+        by = self.session.caller.owner.user_id
+
+        async def program(work: Work) -> Replay:
+            row = await task_of(work, self.session.caller, KIND, replay_id)
+            if row.open and row.cancel is None:
+                await work.tasks.request_cancel(replay_id, by)
+                await work.log.append(StreamId(replay_id), [event(CancelRequested(by=by))])
+            return await self._shown(work, replay_id)
+
+        await self.session.write(program)
+        if not self.tasks.stop(replay_id) and not await self.tasks.settled(replay_id, HEEDED):
+            self.tasks.go_on(KIND, replay_id)
+        await self.tasks.settled(replay_id)
+        return await self.get(replay_id)
+
+    async def follow(self, replay_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
+        """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
+        stream, org = StreamId(replay_id), self.session.caller.owner.org_id
+        while True:
+            events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
+            after = events[-1].seq if events else after
+            yield events
+            if any(one.kind in TERMINAL for one in events) or (not events and not await self._goes_on(replay_id)):
+                return
+            if len(events) < BATCH:
+                await self.session.store.news(org, stream, after, PATIENCE)
+
+    async def _goes_on(self, replay_id: TaskId) -> bool:
+        row = await self.session.read(lambda work: work.tasks.find(replay_id))
+        return row is not None and row.open
+
+    async def _shown(self, work: Work, replay_id: TaskId) -> Replay:
+        row = await task_of(work, self.session.caller, KIND, replay_id)
+        standing = fold(await events_of(work, replay_id))
+        if standing.accepted is None:
+            raise NotFound("replay", replay_id)
+        digests = await read_digests(work, replay_id)
+        summary = summary_of(replay_id, row.user_id, standing, list(digests.values()))
+        rows = await work.replays.page(replay_id, -1, SHOWN_ITEMS, changed=False)
+        items = tuple(Item.model_validate_json(one.body) for one in rows)
+        gate = await _judged(work, summary.gate)
+        judged = summary.model_copy(update={"gate": gate})
+        return Replay(**dict(judged), items=items)
+
+    async def _named(self, new: NewReplay) -> NewReplay:
+        """The same with every override by its id; one that means nothing here is a mistake."""
+        overrides = new.overrides
+        if overrides.model is not None:
+            self.session.means.models.find(overrides.model)
+        if not overrides.instructions:
+            return new
+
+        async def program(work: Work) -> dict[str, str]:
+            named: dict[str, str] = {}
+            for any_id, wanted in overrides.instructions.items():
+                shelf = await found_instruction(work, any_id)
+                versions = {str(one.version): one for one in shelf.versions}
+                version = versions.get(wanted) or shelf.version(wanted)
+                named[shelf.family.family_id] = version.instruction_id
+            return named
+
+        named = await self.session.read(program)
+        return new.model_copy(update={"overrides": overrides.model_copy(update={"instructions": named})})
+
+    async def _chosen(self, new: NewReplay, family: str | None) -> tuple[str, ...]:
+        """The turns that are meant, those that were named in the order of their names, others the oldest first."""
+        if "turn_ids" in new.model_fields_set:
+            if "filter" in new.model_fields_set:
+                raise Invalid("Say turnIds or filter, not both.")
+            return await self.session.read(lambda work: self._visible(work, tuple(dict.fromkeys(new.turn_ids))))
+        wish: Filter = new.filter
+        if wish.from_ is not None and wish.to is not None and wish.from_ > wish.to:
+            raise Invalid("`from` must not be later than `to`.")
+        agent_id = None if wish.agent_id is None else AgentId(wish.agent_id)
+        period = Period(agent_id, wish.from_, wish.to, wish.instruction_id, wish.conversation_id, family)
+        chosen: list[str] = []
+        async for past in Reasoning(self.session).turns(period):
+            chosen.append(past.row.turn_id)
+            if len(chosen) >= wish.limit:
+                break
+        return tuple(reversed(chosen))
+
+    async def _visible(self, work: Work, turn_ids: tuple[str, ...]) -> tuple[str, ...]:
+        for turn_id in turn_ids:
+            row = await work.turns.find(TurnId(turn_id))
+            if row is None:
+                raise NotFound("turn", turn_id)
+            await found(work, self.session.caller, row.conversation_id, archived=True)
+            if row.status is TurnStatus.RUNNING:
+                raise Conflict(f"The turn {turn_id} is still running. Replay it when it has ended.")
+        return turn_ids
+
+
+async def _judged(work: Work, gate: Verdict | None) -> Verdict | None:
+    """The verdict of the gate that asked for it, once there is one."""
+    if gate is None:
+        return None
+    body = await work.gates.verdict(FamilyId(gate.family_id), gate.label, InstructionId(gate.instruction_id))
+    if body is None:
+        return gate
+    said = GateVerdict.model_validate_json(body)
+    return gate.model_copy(update={"passed": said.passed, "reasons": said.reasons})
+
+
+def _place(cursor: str | None) -> int:
+    position = position_of(cursor)
+    if position is None:
+        return -1
+    if not (position.isascii() and position.isdecimal()) or len(position) > 9:
+        raise BadCursor
+    return int(position)

@@ -1,0 +1,226 @@
+"""Tasks: executions and replays go on by themselves. One process claims each, and others can take over."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preceptor.domain.errors import DiskFull, NotFound, PreceptorError, Unavailable
+from preceptor.domain.ids import OrgId, StreamId, TaskId
+from preceptor.domain.log import Event, Fenced, NewEvent
+from preceptor.domain.ownership import SYSTEM, Caller, Owner, Permission
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
+from preceptor.engine.task_rows import TaskKind, TaskRow
+
+BATCH = 1000
+SWEPT = 100
+HEEDED = 2.5
+"""Seconds within which another process hears that its task is to stop."""
+UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A task that this process carries out, from what is on its record."""
+
+    session: Session
+    """Acting for the task's owner, with every permission: what the task may do is on its own record."""
+    row: TaskRow
+    epoch: int
+    events: tuple[Event, ...]
+
+
+Beside = Callable[[Work], Awaitable[None]]
+"""Something that is written in the same transaction as events."""
+
+
+@dataclass(slots=True)
+class TaskLog:
+    """What happened is noted, and committed before anything is done; only while no one else has taken over."""
+
+    session: Session
+    task_id: TaskId
+    epoch: int
+    waiting: list[NewEvent] = field(default_factory=list[NewEvent])
+    beside: list[Beside] = field(default_factory=list[Beside])
+    turnstile: Any = None
+
+    def __post_init__(self) -> None:
+        self.turnstile = self.session.means.runner.turnstile()
+
+    async def commit(self, row: Callable[[], TaskRow]) -> None:
+        """Return once everything noted so far is on the disk; `row` is how the task stands then."""
+        async with self.turnstile:
+            if not self.waiting:
+                return
+            events, beside, stands = tuple(self.waiting), tuple(self.beside), row()
+            self.waiting, self.beside = [], []
+
+            async def program(work: Work) -> None:
+                await work.log.append(StreamId(self.task_id), events, epoch=self.epoch)
+                await work.tasks.keep(stands)
+                for one in beside:
+                    await one(work)
+
+            await self.session.store.write(self.session.caller.owner, program)
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """How tasks of one kind are carried out, and how one ends that no one knew how to deal with."""
+
+    carry: Callable[[Claim], Awaitable[None]]
+    fail: Callable[[Claim, str, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    session: Session
+    carriers: Mapping[TaskKind, Carrier]
+
+    def go_on(self, kind: TaskKind, task_id: TaskId) -> None:
+        """Let it go on by itself, unless this process carries it out already."""
+        means = self.session.means
+        if task_id not in means.tasks:
+            means.tasks[task_id] = means.runner.spawn(f"{kind} {task_id}", self._carry(kind, task_id))
+
+    def stop(self, task_id: TaskId) -> bool:
+        """Stop it here and now, if it is this process that carries it out. The log knows that it was asked to."""
+        means = self.session.means
+        handle = means.tasks.get(task_id)
+        if handle is not None:
+            means.ending.add(task_id)
+            handle.stop()
+        return handle is not None
+
+    async def settled(self, task_id: TaskId, patience: float | None = None) -> bool:
+        """Wait until it has ended; False if that takes longer than `patience`."""
+        session, stream, org = self.session, StreamId(task_id), self.session.caller.owner.org_id
+        began = session.world.monotonic()
+        while patience is None or session.world.monotonic() - began < patience:
+            handle = session.means.tasks.get(task_id)
+            if handle is not None and patience is None:
+                await handle.wait()
+            head, row = await session.read(lambda work: _stands(work, task_id))
+            if row is None or not row.open:
+                return True
+            await session.store.news(org, stream, head, 15.0 if patience is None else patience)
+        return False
+
+    async def take_over(self, *, alone: bool) -> int:
+        """Take up what no one carries out any more: all of other processes where we are alone, else the expired."""
+        means = self.session.means
+
+        async def program(work: Work) -> list[tuple[OrgId, TaskRow]]:
+            before = work.now + means.lease + means.lease if alone else work.now
+            return await work.tasks.expired(before, means.worker, SWEPT)
+
+        orphans = await self.session.acting_as(SYSTEM).read(program)
+        for org, row in orphans:
+            acting = self.session.acting_as(_owner(org, row))
+            Tasks(acting, self.carriers).go_on(row.kind, row.task_id)
+        return len(orphans)
+
+    async def keep_alive(self) -> None:
+        means = self.session.means
+        if means.tasks:
+            session = self.session.acting_as(SYSTEM)
+            await session.write(lambda work: work.tasks.extend(means.worker, work.now + means.lease))
+
+    async def heed(self) -> None:
+        """Stop what was asked to stop by way of another process."""
+        means = self.session.means
+        if not means.tasks:
+            return
+        for _, task_id in await self.session.acting_as(SYSTEM).read(lambda work: work.tasks.to_cancel(means.worker)):
+            if task_id not in means.ending:
+                self.stop(task_id)
+
+    async def _carry(self, kind: TaskKind, task_id: TaskId) -> None:
+        """Carry it out to its end. What stops us leaves it to be taken up again, unless it is what was asked for."""
+        means = self.session.means
+        try:
+            while True:
+                try:
+                    if await self._carried_on(kind, task_id):
+                        return
+                    await means.runner.pause(means.beat)
+                except BaseException:
+                    if task_id not in means.ending:
+                        raise
+                    means.ending.discard(task_id)
+        finally:
+            means.tasks.pop(task_id, None)
+            means.ending.discard(task_id)
+
+    async def _carried_on(self, kind: TaskKind, task_id: TaskId) -> bool:
+        """False if the storage was away: what is not on the disk has not happened."""
+        try:
+            claim = await self._claimed(task_id)
+            if claim is not None:
+                await self.carriers[kind].carry(claim)
+        except Fenced:
+            return True
+        except (Unavailable, DiskFull):
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever happens, it must not stay open for ever
+            return await self._failed(kind, task_id, error)
+        return True
+
+    async def _failed(self, kind: TaskKind, task_id: TaskId, error: Exception) -> bool:
+        code, sentence = "internal", UNEXPECTED
+        if isinstance(error, PreceptorError):
+            code, sentence = error.code, str(error)
+        else:
+            self.session.means.runner.report(f"{kind} {task_id}", error)
+        try:
+            claim = await self._claimed(task_id)
+            if claim is not None:
+                await self.carriers[kind].fail(claim, code, sentence)
+        except Fenced:
+            return True
+        except (Unavailable, DiskFull):
+            return False
+        return True
+
+    async def _claimed(self, task_id: TaskId) -> Claim | None:
+        """Become the one who carries it out, whoever did before; None if it has ended."""
+        session = self.session
+
+        async def program(work: Work) -> Claim | None:
+            row = await work.tasks.find(task_id)
+            if row is None or not row.open:
+                return None
+            epoch = await work.log.take_over(StreamId(task_id))
+            await work.tasks.take(task_id, session.means.worker, work.now + session.means.lease)
+            acting = session.acting_as(_owner(work.org, row))
+            return Claim(acting, row, epoch, tuple(await events_of(work, task_id)))
+
+        return await session.store.write(session.caller.owner, program)
+
+
+async def events_of(work: Work, task_id: TaskId) -> list[Event]:
+    found: list[Event] = []
+    while batch := await work.log.after(StreamId(task_id), found[-1].seq if found else 0, BATCH):
+        found += batch
+        if len(batch) < BATCH:
+            break
+    return found
+
+
+async def task_of(work: Work, caller: Caller, kind: TaskKind, task_id: TaskId) -> TaskRow:
+    """The task, if it is the caller's to see. Someone else's and none at all look the same."""
+    row = await work.tasks.find(task_id)
+    theirs = row is not None and (row.user_id == caller.owner.user_id or caller.may(Permission.CONVERSATION_READ_ANY))
+    if row is None or row.kind is not kind or not theirs:
+        raise NotFound(kind.value, task_id)
+    return row
+
+
+async def _stands(work: Work, task_id: TaskId) -> tuple[int, TaskRow | None]:
+    head = await work.log.head(StreamId(task_id))
+    return 0 if head is None else head.seq, await work.tasks.find(task_id)
+
+
+def _owner(org: OrgId, row: TaskRow) -> Caller:
+    return Caller(Owner(org_id=org, user_id=row.user_id), SYSTEM.permissions, "system")

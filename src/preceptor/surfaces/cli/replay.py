@@ -1,0 +1,218 @@
+"""`preceptor replay`: go through past turns again with something changed."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from preceptor.surfaces.cli.connection import Api, api
+from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table
+from preceptor.surfaces.cli.library import Unreadable
+
+PATH = "/api/replays"
+AT_ONCE = 100
+"""Records of an export that are sent together."""
+Id = Annotated[str, typer.Argument(metavar="REPLAY", help="Its id.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report.")]
+Turns = Annotated[list[str] | None, typer.Option("--turn", metavar="TURN", help="This turn. May be given often.")]
+Versions = Annotated[
+    list[str] | None,
+    typer.Option("--instruction", metavar="FAMILY=VERSION", help="Another version. May be given often."),
+]
+
+app = typer.Typer(help="Go through past turns again with something changed.", no_args_is_help=True)
+
+
+@app.command("run")
+def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    turn: Turns = None,
+    agent: Annotated[str | None, typer.Option(help="The newest turns of this agent.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many turns at most.")] = 100,
+    instruction: Versions = None,
+    model: Annotated[str | None, typer.Option(help="Another model.")] = None,
+    overrides: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Any other override, as the API takes it.")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="step or trajectory.")] = "step",
+    live: Annotated[bool, typer.Option("--live", help="Ask the model again. Without: no model is asked.")] = False,
+    report: Report = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay past turns and say what came out otherwise. No conversation is written to, and no tool is run.
+
+    [bold]Examples[/bold]
+      preceptor replay run --agent support --instruction 0198…=1.1.0 --report report.html
+      preceptor replay run --turn 0198… --model openai:gpt-5-mini --live
+    """
+    from preceptor.settings import Settings
+    from preceptor.wire import strict_json
+
+    said: Any = strict_json.read(overrides.encode()) if overrides else {}
+    changed: dict[str, Any] = dict(said)
+    if instruction:
+        changed["instructions"] = dict(map(_version, instruction))
+    if model:
+        changed["model"] = model
+    which: dict[str, Any] = {"turnIds": turn} if turn else {"filter": {"limit": limit} | _named(agentId=agent)}
+    asked = {**which, "overrides": changed, "mode": mode, "replies": "live" if live else "recorded"}
+    with api(Settings.load()) as preceptor:
+        started = preceptor.post(PATH, asked)
+        _watch(preceptor, started, quiet=as_json)
+        _finish(preceptor, started["replayId"], report, as_json=as_json)
+
+
+@app.command("list")
+def page(as_json: AsJson = False) -> None:
+    """List replays, newest first.
+
+    [bold]Example[/bold]
+      preceptor replay list
+    """
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        found = list(preceptor.items(PATH))
+    if as_json:
+        say_json(found)
+        return
+    rows = [
+        (one["replayId"], one["status"], one["mode"], one["replies"], _told(one["summary"]), one["createdAt"][:19])
+        for one in found
+    ]
+    say_table(("REPLAY", "STATUS", "MODE", "REPLIES", "TURNS", "CREATED"), rows)
+
+
+@app.command("show")
+def show(which: Id, report: Report = None, as_json: AsJson = False) -> None:
+    """Show what a replay found; write a report of it, if wanted.
+
+    [bold]Example[/bold]
+      preceptor replay show 0198… --report report.html
+    """
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        _finish(preceptor, which, report, as_json=as_json)
+
+
+@app.command("cancel")
+def cancel(which: Id) -> None:
+    """Stop a replay. What it found by then stays.
+
+    [bold]Example[/bold]
+      preceptor replay cancel 0198…
+    """
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        say(preceptor.post(f"{PATH}/{which}/cancel")["status"])
+
+
+@app.command("import")
+def bring_in(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines, or a JSON list.")],
+    agent: Annotated[str, typer.Option(help="The agent that takes the conversations on.")] = "assistant",
+    kind: Annotated[str, typer.Option("--format", help="auto, openai, langfuse or langsmith.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Bring in conversations that were held elsewhere, so that they can be replayed.
+
+    [bold]Example[/bold]
+      preceptor replay import traffic.jsonl --agent support && preceptor replay run --agent support --live
+    """
+    from preceptor.settings import Settings
+    from preceptor.surfaces.cli.library import read_bytes
+
+    records = _records(read_bytes(file))
+    answers: list[Any] = []
+    with api(Settings.load()) as preceptor:
+        for start in range(0, len(records), AT_ONCE):
+            body = {"agentId": agent, "format": kind, "records": records[start : start + AT_ONCE]}
+            answers.append(preceptor.post("/api/conversations/import", body))
+    if as_json:
+        say_json(answers)
+        return
+    conversations = sum(len(one["conversations"]) for one in answers)
+    say(f"{conversations} conversations with {sum(one['turns'] for one in answers)} turns are with {agent}.")
+    for batch, one in enumerate(answers):
+        for left in one["leftOut"]:
+            say((f"record {batch * AT_ONCE + left['record'] + 1} is left out: {left['why']}", "yellow"))
+
+
+def _records(raw: bytes) -> list[Any]:
+    """The lines of a file, or the items of the one list that it is."""
+    from preceptor.wire import strict_json
+
+    text = raw.decode("utf-8-sig").strip()
+    if text.startswith("["):
+        found: Any = strict_json.read(text.encode())
+        return list(found)
+    return [strict_json.read(line.encode()) for line in text.splitlines() if line.strip()]
+
+
+def _version(said: str) -> tuple[str, str]:
+    family, found, version = said.partition("=")
+    if not (family and found and version):
+        raise typer.BadParameter(f"{said!r} is not FAMILY=VERSION.", param_hint="--instruction")
+    return family, version
+
+
+def _named(**given: Any) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _watch(preceptor: Api, started: dict[str, Any], *, quiet: bool) -> None:
+    from rich.progress import Progress
+
+    with Progress(console=err(), transient=True, disable=quiet) as bar:
+        task = bar.add_task("Replaying", total=started["progress"]["total"])
+
+        def hear(kind: str, told: dict[str, Any]) -> None:
+            if kind == "replay.progressed":
+                bar.update(task, completed=told["done"])
+
+        preceptor.watch(f"{PATH}/{started['replayId']}/events", hear)
+
+
+def _finish(preceptor: Api, which: str, report: Path | None, *, as_json: bool) -> None:
+    done = preceptor.get(f"{PATH}/{which}")
+    if report is not None:
+        _write(preceptor, done, report)
+    if as_json:
+        say_json(done)
+    else:
+        _tell(done, report)
+    if done["status"] not in {"completed", "running"}:
+        raise typer.Exit(1)
+
+
+def _write(preceptor: Api, done: dict[str, Any], file: Path) -> None:
+    from preceptor.surfaces.cli.report import html_of
+
+    items = list(preceptor.items(f"{PATH}/{done['replayId']}/items"))
+    try:
+        file.write_text(html_of(done, items), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Unreadable(file=str(file), why=error.strerror or type(error).__name__) from None
+
+
+def _tell(done: dict[str, Any], report: Path | None) -> None:
+    say((done["status"], "green" if done["status"] == "completed" else "yellow"), f"  {done['replayId']}")
+    say(_told(done["summary"]))
+    for one in done["comparison"]:
+        interval = "" if one["low"] is None else f"  [{one['low']:+.4g}, {one['high']:+.4g}]"
+        say(f"{one['metric']:<14}{one['before']:.4g} → {one['after']:.4g}  ({one['difference']:+.4g}){interval}")
+    for item in done["items"]:
+        if not item["same"]:
+            why = item["sentence"] or item["diverged"] or f"{len(item['contextDiff'])} parts differ"
+            say((f"{item['status']:<9}", "red" if item["status"] == "failed" else "yellow"), f"{item['turnId']}  {why}")
+    say((done["validity"], "dim"))
+    if report is not None:
+        say(f"The report is in {report}.")
+
+
+def _told(sums: dict[str, Any]) -> str:
+    return (
+        f"{sums['turns']} turns: {sums['same']} same, {sums['changed']} changed, {sums['ruleBreaks']} break a rule, "
+        f"{sums['diverged']} diverged, {sums['failed']} failed; {sums['tokens']} tokens, cost {sums['cost']:g}"
+    )
