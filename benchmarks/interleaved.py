@@ -49,8 +49,12 @@ class Figures:
         return statistics.median(getattr(s, what) for s in self.slices)
 
     def ratio(self, baseline: "Figures", what: str) -> float:
+        return statistics.median(self.ratios(baseline, what))
+
+    def ratios(self, baseline: "Figures", what: str) -> list[float]:
+        """Against the baseline's figure of the same round."""
         pairs = zip(self.slices, baseline.slices, strict=True)
-        return statistics.median(getattr(ours, what) / max(getattr(theirs, what), 1e-12) for ours, theirs in pairs)
+        return [getattr(ours, what) / max(getattr(theirs, what), 1e-12) for ours, theirs in pairs]
 
 
 def compare(makers: Mapping[str, Maker], *, rounds: int, count: int) -> dict[str, Figures]:

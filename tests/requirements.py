@@ -1004,10 +1004,10 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "history": (
         # Parameters and runtime
-        "R55 R68 R69",
+        "R68 R69",
         # What joining the parts forces
         # Faults, input and attacks
-        "F23 B2 S31",
+        "F23 B2",
     ),
     "reasoning": (
         # In practice

@@ -31,8 +31,8 @@ from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
 from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
-from preceptor.engine.experiments import Experiments
 from preceptor.engine.executions import Executions
+from preceptor.engine.experiments import Experiments
 from preceptor.engine.foreseeing import Foreseeing
 from preceptor.engine.gates import Gates
 from preceptor.engine.impact import Impacts

@@ -131,6 +131,7 @@ class Settings(BaseSettings):
     guard_answers: bool = Field(default=False, description="Judge answers too, before anyone sees them.")
     guard_tool_results: bool = Field(default=False, description="Judge what tools return.")
     guard_delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
+    guard_images: bool = Field(default=False, description="In enforce, let pictures through, marked as unchecked.")
     guard_history_turns: int = Field(default=0, ge=0, le=20, description="Earlier turns judged with a message.")
     sgr_enabled: Switch = Field(
         default=Switch.AUTO, description="Plan before answering: auto (models that can), true or false."
@@ -239,6 +240,7 @@ class Settings(BaseSettings):
             answers=self.guard_answers,
             tool_results=self.guard_tool_results,
             delegation_prompts=self.guard_delegation_prompts,
+            images=self.guard_images,
             history_turns=self.guard_history_turns,
         )
 

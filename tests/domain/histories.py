@@ -230,6 +230,20 @@ def _delegated(talk: Talk) -> None:
     talk.assistant("The specialist thinks about it.", **fields)
 
 
+def _nested(talk: Talk) -> None:
+    """A specialist that asks another, and goes on after it; a second one beside them."""
+    marked: Any = {"instructions": (written(INTERMEDIATE),)}
+    outer, inner = SpanId(f"outer{talk.calls}"), SpanId(f"inner{talk.calls}")
+    talk.answer(*talk.call("delegate", **marked), **marked)
+    talk.answer(*talk.call("find", span_id=outer, **marked), span_id=outer, **marked)
+    talk.answer(*talk.call("delegate", span_id=outer, **marked), span_id=outer, **marked)
+    talk.assistant("It is all right.", span_id=inner, **marked)
+    talk.answer(*talk.call("return_control", span_id=outer, **marked), span_id=outer, **marked)
+    talk.answer(*talk.call("find"))
+    _delegated(talk)
+    talk.assistant("Then it is all right.")
+
+
 def _planned(talk: Talk) -> None:
     talk.user("Plan it.")
     talk.assistant("Here is the plan.", kind=Kind.SYNTHETIC_PLAN, analysis="The user wants a plan. " * 4)
@@ -269,6 +283,7 @@ WHOLE: list[Step] = [
     _together,
     _large,
     _delegated,
+    _nested,
     _planned,
     _memory,
     _compaction,

@@ -40,7 +40,7 @@ def proven(talk: Talk, limits: Limits) -> Settled:
 @covers("R192")
 @limited
 def test_orphaned_calls_and_answers_never_reach_a_provider(limits: Limits):
-    """langchain#38352, langchain#34282, deepagents#270"""
+    """langchain#38352, langchain#34282, deepagents#270, deer-flow#4080"""
     talk = said(4, question=False)
     talk.answer("gone")
     first, _ = talk.call("find", "look")
@@ -114,6 +114,21 @@ def test_the_prompt_cache_survives_between_cuts():
         talk.assistant("An answer of some length, as they are.")
         talk.user("And another question?")
     assert 2 <= broken <= 10, "a cut every turn would be about 45"
+
+
+def test_a_summariser_reads_every_message_once():
+    """iterate#1888: what compaction itself costs. A later summary reads on where the one before it ended."""
+    talk, state, known, read = said(6), None, dict[Any, Any](), list[str]()
+    limits = Limits(strategy=FromLastNMessages(n=3))
+    for number in range(40):
+        settled = (
+            Settled(talk, limits, known=known) if state is None else Settled(talk, limits, state=state, known=known)
+        )
+        state, known = settled.cut.state, settled.by_id
+        read += [source for span in settled.summarised for source in span.sources]
+        talk.assistant()
+        talk.user(f"And {number}?")
+    assert len(read) == len(set(read)) > 70
 
 
 def test_summaries_are_always_made_from_what_was_said():

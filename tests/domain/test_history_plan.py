@@ -11,7 +11,7 @@ from preceptor.domain.history.strategy import Strategy, WindowTLDR
 from preceptor.domain.history.view import Reason
 from preceptor.domain.ids import MessageId
 from preceptor.domain.messages.message import Message, Role
-from tests.domain.histories import DAMAGED, OVERHEAD, STRATEGIES, TALK, Settled, Talk, histories, tape_of
+from tests.domain.histories import DAMAGED, OVERHEAD, STRATEGIES, TALK, WHOLE, Settled, Talk, histories, tape_of
 from tests.requirements import covers
 
 EXAMPLES = 20_000 if os.environ.get("PRECEPTOR_NIGHTLY") else 1_000
@@ -63,6 +63,25 @@ def test_a_summarising_strategy_loses_nothing(made: tuple[Talk, Message], strate
         assert (entry.id in settled.shown) + (entry.id in told) == (
             entry.seq not in left_out or entry.id in settled.shown
         )
+
+
+@covers("R190", "R192")
+@some
+@given(histories(WHOLE), st.integers(20, 900), st.sampled_from([0.25, 0.5, 1.0]))
+def test_the_delegations_of_a_turn_are_shown_all_or_not_at_all(
+    made: tuple[Talk, Message], max_tokens: int, low_water: float
+):
+    talk, _ = made
+    try:
+        settled = Settled(talk, Limits(max_tokens=max_tokens, low_water=low_water), COSTS, overhead=OVERHEAD)
+    except TokenBudgetExceeded:
+        return
+    turn, asides = 0, dict[int, list[bool]]()
+    for entry in tape_of(talk):
+        turn += entry.opens
+        if turn and entry.intermediate:
+            asides.setdefault(turn, []).append(entry.id in settled.shown)
+    assert all(len(set(found)) == 1 for found in asides.values()), asides
 
 
 @covers("R49")

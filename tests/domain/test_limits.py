@@ -219,6 +219,13 @@ def test_a_cut_goes_down_to_the_low_water_mark_and_then_stays():
     assert all(tokens <= 300 for tokens in invalidated)
 
 
+@pytest.mark.parametrize("fixed", [0, 100, 900])
+def test_the_low_water_mark_is_a_share_of_the_room_that_history_has(fixed: int):
+    """A long system prompt does not make a cut deeper."""
+    cut = plan(tape_of(said(60)), Limits(max_tokens=fixed + 300, low_water=0.5), Costs(fixed=fixed))
+    assert 100 < cut.view.tokens <= 160, "half of the 300, and a whole exchange less"
+
+
 def test_another_cap_is_decided_anew_and_brings_back_what_a_smaller_one_left_out():
     talk = said(20)
     small = Settled(talk, Limits(max_tokens=60))

@@ -35,6 +35,8 @@ class Ledger:
 def answer(body: dict[str, Any]) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
     """The text and the tool calls that this request is answered with."""
     messages = body["messages"]
+    if text_of(messages[-1]).startswith("<transcript>"):
+        return "They talked about it, and did what they could.", []
     start = max(place for place, each in enumerate(messages) if text_of(each).startswith("go "))
     name, said = text_of(messages[start])[3:], json.dumps(messages[start:])
     system = text_of(messages[0])

@@ -23,9 +23,11 @@ from preceptor.adapters.storage.postgres import PostgresStore
 from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import DiskFull, Unavailable
+from preceptor.domain.history.strategy import WholeHistory
 from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Vocabulary
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.engine.accepting import TurnInProgress
@@ -61,6 +63,8 @@ class Order:
     """Wait for what was left behind before anything else."""
     turns: int = 5
     lease: float = 30.0
+    compress: int = 0
+    """Have older messages summarised first."""
 
 
 def _act(kind: str, what: str, run: ToolRun) -> str:
@@ -164,10 +168,13 @@ async def work(order: Order) -> None:
         seen: Counter[str] = Counter()
         die_at(order.nth, order.point, seen, freeze if order.freeze else die)
         old = (await preceptor.conversations.page(Wanted(), limit=max(1, order.turns // 2))).items
+        if order.compress:  # where most was said
+            old = (await preceptor.conversations.page(Wanted(), limit=100)).items[::-1]
         known = [one.conversation_id for one in old]
         new = [(await preceptor.conversations.start(agent_id="assistant")).conversation_id for _ in range(order.turns)]
         places = [*known, *new][: order.turns]
-        saying = (say(preceptor, history, f"{order.name}-{n}", place) for n, place in enumerate(places))
+        wanted = RequestParameters(compression_strategy=WholeHistory() if order.compress else None)
+        saying = (say(preceptor, history, f"{order.name}-{n}", place, wanted) for n, place in enumerate(places))
         await asyncio.gather(*saying)
         faults.hook = None
         await left_behind(preceptor)
@@ -184,10 +191,12 @@ def far_away(now: Any) -> Any:
     return now + timedelta(days=1)
 
 
-async def say(preceptor: Preceptor, history: History, name: str, place: ConversationId) -> None:
+async def say(
+    preceptor: Preceptor, history: History, name: str, place: ConversationId, parameters: RequestParameters
+) -> None:
     history.write(did="invoke", name=name, conversation=place)
     try:
-        taken = await preceptor.turns.begin(place, [Text(f"go {name}")])
+        taken = await preceptor.turns.begin(place, [Text(f"go {name}")], parameters)
     except (Unavailable, DiskFull, TurnInProgress):
         return  # said nowhere, or someone else speaks there
     history.write(did="ok", name=name, conversation=place, turn=taken.turn_id)

@@ -8,16 +8,18 @@ from typing import Any, cast
 import pytest
 
 from preceptor.adapters.models.scripted import Line
+from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.reasoning.synthesis import WITHHELD
 from preceptor.domain.reasoning.verdict import GuardFailure, GuardFault, Judged, Level, Verdict
-from preceptor.testing import Called, FixedGuardian, Say
+from preceptor.testing import Called, FixedGuardian, Say, ScriptedModel
 from tests.adapters.guards import guard_server
 from tests.adapters.test_guardians import WRONG, says
 from tests.attacks import forgeries
 from tests.requirements import covers
 from tests.scenarios.reasoned import Json, Talk, everything, plan, planning, reasoning, started, texts
 from tests.surfaces.helpers import app_of, one_of_everything, operations
+from tests.surfaces.test_attachments import PNG
 from tests.talking import at_once, back, delegate, use
 
 SAFE, DOUBTFUL, UNSAFE = (Verdict(level, () if level is Level.SAFE else ("Violent",)) for level in Level)
@@ -363,6 +365,49 @@ async def test_a_file_is_judged_by_its_words_and_its_name(tmp_path: Path, databa
             answer = await talk.client.post(f"/api/conversations/{fresh}/messages", json={"content": parts})
             assert answer.json()["status"] == "blocked"
         assert talk.model.prompts == []
+
+
+async def test_a_picture_is_refused_in_enforce_and_marked_as_unchecked_where_it_is_let_through(tmp_path: Path):
+    sees = ScriptedModel(lambda _: "I see.", capabilities=Capabilities(plans=False, images=True))
+    allowed: list[tuple[Json, int]] = [({}, 422), ({"guard_images": True}, 200), ({"guard_mode": "report"}, 200)]
+    for number, (more, status) in enumerate(allowed):
+        at = f"sqlite:///{tmp_path}/{number}.db"
+        async with reasoning(tmp_path / str(number), at, sees, sgr_enabled=False, **more) as talk:
+            file = (await talk.client.post("/api/attachments", files={"file": ("a.png", PNG)})).json()
+            content = [{"type": "attachment", "attachmentId": file["attachmentId"]}]
+            answer = await talk.client.post(f"{talk.path}/messages", json={"content": content})
+            assert answer.status_code == status, answer.text
+            if status == 422:
+                assert "safety check reads words only" in answer.json()["detail"]
+                assert (sees.prompts, await talk.messages()) == ([], [])
+                continue
+            record = await talk.record(answer.json()["turnId"])
+            rows = [(one["what"], one["judged"].get("kind"), one["row"]) for one in record["decisions"]]
+            assert rows == [("question", None, "safe"), ("image", "unfit", "unknown-reported")]
+            assert record["guardStatus"] == "unavailable"
+
+
+@pytest.mark.parametrize("judged", [UNSAFE, DOWN], ids=["unsafe", "no verdict"])
+async def test_a_summary_is_judged_before_any_model_reads_it(tmp_path: Path, database_url: str, judged: Judged):
+    guardian = FixedGuardian(when={"БУМ": judged})
+    script: list[Line] = [*["Yes."] * 6, "They said БУМ.", "Fine.", "They said БУМ.", "They talked.", "Fine."]
+    async with reasoning(tmp_path, database_url, script, guardian, sgr_enabled=False) as talk:
+        for number in range(6):
+            await talk.say(f"Question {number}?")
+        body: Json = {"content": "Now?", "parameters": {"compressionStrategy": {"type": "whole_history"}}}
+        failed = await talk.client.post(f"{talk.path}/messages", json=body)
+        assert (failed.status_code, failed.json()["code"]) == (502, "compression_failed")
+        assert "safety check" in failed.json()["detail"]
+        record = await talk.record(failed.json()["turnId"])
+        assert [one["what"] for one in record["decisions"]] == ["question", "summary"]
+        await talk.say("And now?")
+        assert "БУМ" not in everything(talk.model.prompts[-1])
+        compacted = {"messageIds": [message["id"] for message in await talk.messages()][:4], "strategy": "summarize"}
+        assert (await talk.client.post(f"{talk.path}/compact", json=compacted)).status_code == 502
+        body["content"] = "Again?"
+        assert (await talk.client.post(f"{talk.path}/messages", json=body)).status_code == 200
+        assert [text for text in texts(talk.model.prompts[-1]) if "They talked." in text]
+        assert "БУМ" not in everything(talk.model.prompts[-1])
 
 
 # Attacks

@@ -15,6 +15,8 @@ from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Force, Prompt
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure, Usage
 from preceptor.domain.reasoning.plan import TOOL_NAME
+from preceptor.domain.reasoning.synthesis import WITHHELD
+from preceptor.domain.reasoning.verdict import Level, Verdict
 from preceptor.domain.turns.facts import CallOutcome, TurnStatus
 from preceptor.testing import Called, FixedGuardian, Hang, Say, ScriptedModel
 from tests.requirements import covers
@@ -68,7 +70,7 @@ async def test_a_turn_is_planned_once_and_then_carried_out_with_the_other_tools(
         own = [text for text in texts(last) if text.startswith("## Analysis")]
         assert len(own) == 1
         assert "Say thanks" in own[0]
-        assert "I am working on it." in texts(last)
+        assert "I am working on it." not in texts(last), "what followed it says more"
         for prompt in (*others, last):
             assert TOOL_NAME not in everything(prompt)
             assert "spam_reason" not in everything(prompt)
@@ -322,6 +324,33 @@ async def test_people_are_not_asked_for_ever(tmp_path: Path, database_url: str):
         statuses = [(await talk.say("That one."))["status"] for _ in range(4)]
         assert statuses == ["clarify", "clarify", "completed", "clarify"]
         assert "The user has been asked enough." in texts(talk.model.prompts[3])[-1]
+
+
+@covers("R137")
+async def test_a_later_turn_reads_one_message_where_the_assistant_spoke_before_it_answered(
+    tmp_path: Path, database_url: str
+):
+    guardian = FixedGuardian(when={"BOOM": Verdict(Level.UNSAFE)})
+    script = [plan(), "At the door.", plan(), "BOOM", plan(), ModelFailure(Fault.REJECTED, "No."), plan(), "Bye."]
+    async with reasoning(tmp_path, database_url, script, guardian, guard_answers=True) as talk:
+        await talk.say("Where is it?")
+        refusal = (await talk.say("And then?"))["ui"]["response"]
+        assert (await talk.post("Once more?")).status_code == 502
+        last = await talk.say("Thanks.")
+        await talk.turn(last["turnId"])
+        *before, own = talk.model.prompts[-1].shown
+        assert [one.message.text for one in before] == [
+            "Where is it?",
+            "At the door.",
+            WITHHELD,
+            refusal,
+            "Once more?",
+            "I am working on it.",
+            "Thanks.",
+        ], "an answer that never came leaves the word that it was coming"
+        assert own.message.text.startswith("## Analysis")
+        told = [message["parts"][0]["text"] for message in await talk.messages()]
+        assert told[:3] == ["Where is it?", "I am working on it.", "At the door."], "people see all of it"
 
 
 async def test_as_many_analyses_are_shown_as_the_policy_says(tmp_path: Path, database_url: str):

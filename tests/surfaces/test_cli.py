@@ -552,11 +552,23 @@ def test_the_doctor_finds_a_fresh_machine_fit_and_changes_nothing(cli: Cli, tmp_
         "admin key": "info",
         "server": "info",
         "model": "ok",
-        "guard": "info",
+        "guard": "ok",
     }
     assert "smollm2-135m-instruct answers" in found_by(outcome)["model"]["detail"]
     assert not (tmp_path / "data").exists()
     assert "Fit to serve." in cli("doctor").out
+
+
+def test_the_doctor_asks_the_guard_for_a_verdict(cli: Cli):
+    assert found_by(cli("doctor", "--json"))["guard"]["detail"].endswith("What it finds unsafe is stopped.")
+    off = cli("doctor", "--json", PRECEPTOR_GUARD_ENABLED="false")
+    assert (off.code, found_by(off)["guard"]["status"]) == (0, "warn")
+    away = {"PRECEPTOR_GUARD_PROVIDER_TYPE": "mosec", "PRECEPTOR_GUARD_MOSEC_URL": "http://127.0.0.1:9/guard"}
+    enforced = cli("doctor", "--json", **away)
+    assert (enforced.code, found_by(enforced)["guard"]["status"]) == (1, "fail")
+    assert "no message is answered" in found_by(enforced)["guard"]["remedy"]
+    reported = cli("doctor", "--json", PRECEPTOR_GUARD_MODE="report", **away)
+    assert (reported.code, found_by(reported)["guard"]["status"]) == (0, "warn")
 
 
 def test_the_doctor_looks_into_a_database_in_use(on: Cli):

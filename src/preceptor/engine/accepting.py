@@ -23,7 +23,7 @@ from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled, enroll
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.loading import Loaded
-from preceptor.engine.policing import asked_before, guarded
+from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
 from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import Means, Run, Spoken
@@ -123,6 +123,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
             | (enrolled.pins if wanted.loaded is None else wanted.loaded.pins)
         ),
     )
+    refuse_unjudged(pins, message)
     asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
     history = await remember(work, past, asking)
     if not client.results and (missing := unanswered(history)):

@@ -8,6 +8,7 @@ from preceptor.domain.conversations.compaction import (
     Dropping,
     Squashing,
     Strategy,
+    SummaryFailed,
     concatenated,
     kind_of,
     selected,
@@ -97,7 +98,10 @@ class Compacting:
         models = self.session.means.models
         name = self.summary_model or read.agents_model
         model, counter = models.find(name), models.counter(name)
-        return await Squash(self.session, self.conversation_id, strategy, model, counter).write(read.sources)
+        written = await Squash(self.session, self.conversation_id, strategy, model, counter).write(read.sources)
+        if read.guard.should_block(await read.guard.classify(written.text)):
+            raise SummaryFailed(strategy.value, "the safety check does not let what was written through")
+        return written
 
     async def _show(self, work: Work, read: Read, now: Look, squashed: Squashed | None) -> ShownView:
         result = None if squashed is None else self._message(read, squashed)

@@ -17,7 +17,7 @@ from preceptor.domain.history.view import Alteration, Reason
 from preceptor.domain.history.view import LeftOut as Gone
 from preceptor.domain.ids import MessageId, ViewId
 from preceptor.domain.messages.message import AnyPart, Message
-from preceptor.domain.prompts.assemble import Placed, as_shown
+from preceptor.domain.prompts.assemble import Placed, as_shown, worth_showing
 from preceptor.domain.turns.facts import Altered, LeftOut
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.ports import TokenCounter
@@ -63,6 +63,8 @@ class Fit:
     runs: tuple[Run, ...]
     counter: TokenCounter
     before: Before = Before()
+    analyses: int = 1
+    """Of how many turns the whole analysis is shown, the next one first."""
     summaries: dict[MessageId, Message] = field(default_factory=dict[MessageId, Message])
     cut: Cut = field(init=False)
 
@@ -109,7 +111,7 @@ class Fit:
         """What is shown, but for the question; what awaits its summary is not there yet."""
         end = self._question
         kept = (entry for entry in self.cut.kept if entry.id and entry.seq != end)
-        return [self._shown(entry) for entry in kept]
+        return worth_showing([self._shown(entry) for entry in kept], self.analyses)
 
     @property
     def _question(self) -> int:

@@ -3,12 +3,21 @@
 from typing import Any
 
 from preceptor.domain.agents import Agent
+from preceptor.domain.errors import Invalid
 from preceptor.domain.ids import ConversationId, StreamId
+from preceptor.domain.messages.message import Message
+from preceptor.domain.prompts.images import images_of
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
-from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
+from preceptor.domain.reasoning.verdict import Mode
+from preceptor.domain.turns.facts import Accepted, Pins, TurnStatus, fact_of
 from preceptor.domain.value import told
 from preceptor.engine.ports import ChatModel, Work
 from preceptor.engine.run import Means
+
+PICTURES = (
+    "The safety check reads words only, so it lets no picture through. Describe it in words, or have an administrator "
+    "allow pictures for this agent (`guard.images`)."
+)
 
 
 def guarded(means: Means, agent: Agent, model: ChatModel) -> dict[str, Any]:
@@ -31,6 +40,15 @@ def planned_by(means: Means, agent: Agent) -> SgrPolicy:
 
 def guard_of(means: Means, agent: Agent) -> GuardPolicy:
     return means.guard.model_copy(update=told(agent.guard) if agent.guard else {})
+
+
+def refuse_unjudged(pins: Pins, message: Message) -> None:
+    """A guardian reads words. In enforce a picture, which nobody judges, comes no further unless the policy says so."""
+    policy = GuardPolicy.model_validate(pins.guard) if pins.guard else None
+    if policy is None or policy.mode is not Mode.ENFORCE or policy.images:
+        return
+    if any(images_of([message])):
+        raise Invalid(PICTURES)
 
 
 async def asked_before(work: Work, conversation_id: ConversationId) -> int:

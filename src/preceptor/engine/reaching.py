@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from preceptor.domain.conversations.view import Change, Run, View, count, part
 from preceptor.domain.history.compression import STEP_BY_STEP
+from preceptor.domain.history.limits import Limits
 from preceptor.domain.history.segment import NOTHING_YET, Segment, State, basis_of
 from preceptor.domain.history.strategy import FromLastNMessages, FromTimestamp, Strategy
 from preceptor.domain.ids import ConversationId
@@ -75,18 +76,28 @@ async def within_limits(work: Work, past: Past, cap: int, room: int, size: int |
     return Reach(first, tuple(number for number in past.results if number < first), sticky, sized)
 
 
-def for_strategy(past: Past, strategy: Strategy, model: str, most_segments: int) -> Reach:
+def for_strategy(past: Past, strategy: Strategy, model: str, limits: Limits) -> Reach:
     """Back to the first question; what summaries stand for already is not read again."""
     known = [one for one in past.state.segments if one.basis == basis_of(strategy, model)]
-    if not isinstance(strategy, STEP_BY_STEP) or len(known) >= most_segments:
+    if not isinstance(strategy, STEP_BY_STEP):
         return Reach()
     certain = list(_certain(past, strategy, known))
+    if len(known) >= limits.most_segments:
+        certain = _lasting(certain, limits.summariser_window)
     if not certain or certain[-1].last < HEAD:
         return Reach()
     within = (number for segment in certain for number in segment.kept_within)
     first = certain[-1].last + 1
     also = {*range(1, HEAD + 1), *within, *past.results, certain[-1].last}
     return Reach(first, tuple(sorted(number for number in also if number < first)))
+
+
+def _lasting(segments: list[Segment], window: int) -> list[Segment]:
+    """Those that are not written again for being too many: the newest are, as far as one summary can stand for them."""
+    lasting, tokens = list(segments), 0
+    while lasting and tokens + lasting[-1].source_tokens <= window:
+        tokens += lasting.pop().source_tokens
+    return lasting
 
 
 def _certain(past: Past, strategy: Strategy, known: Sequence[Segment]) -> Iterator[Segment]:

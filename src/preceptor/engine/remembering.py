@@ -13,7 +13,7 @@ from preceptor.domain.history.segment import State
 from preceptor.domain.history.tape import ArrayTape
 from preceptor.domain.ids import ConversationId
 from preceptor.domain.messages.message import Message, Role
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.assemble import Placed, worth_showing
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.reasoning.policy import SgrPolicy
@@ -123,7 +123,7 @@ async def remember(work: Work, past: Past, asking: Asking, view: View | None = N
     hidden = tuple(_hidden(past, runs))
     view_id = view.view_id if view.step else None
     if _has_room(asking, runs):
-        said = await said_in(work, past.conversation, runs)
+        said = worth_showing(await said_in(work, past.conversation, runs), asking.analyses)
         if not said or said[0].message.role is Role.USER:
             pinned = frozenset(each.message.id for each in said if each.place in view.results)
             return History(said, hidden, view_id, pinned=pinned, cap=asking.parameters.max_tokens)
@@ -162,7 +162,7 @@ async def _fit(work: Work, view: View, runs: tuple[Run, ...], asking: Asking) ->
     past = reaching.Past(view, runs, State() if asking.afresh else await reaching.state_of(work, view))
     limits = asking.limits
     if limits.strategy is not None:
-        reach = reaching.for_strategy(past, limits.strategy, asking.summariser, limits.most_segments)
+        reach = reaching.for_strategy(past, limits.strategy, asking.summariser, limits)
         placed = await reaching.read(work, past, reach)
         tape = _tape(asking, placed, past.count)
         tape.said += past.count - len(placed)
@@ -206,6 +206,7 @@ def _fitted(
         runs=past.runs,
         counter=asking.counter,
         before=before,
+        analyses=asking.analyses,
     )
 
 

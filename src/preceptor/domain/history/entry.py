@@ -11,11 +11,12 @@ from preceptor.domain.messages.message import Attachment, Kind, Message, Role, T
 
 STANDS_FOR_OTHERS = frozenset({Kind.SUMMARY, Kind.COMPACTION})
 _PINNED = STANDS_FOR_OTHERS | {Kind.MEMORY}
+_SYSTEM, _USER, _ASSISTANT, _SAID = Role.SYSTEM, Role.USER, Role.ASSISTANT, Kind.MESSAGE
 ELISION_TOKENS = 24
 """No note in place of a tool's answer costs more."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One message, as far as history cares."""
 
     seq: int
@@ -42,13 +43,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_pin(self) -> bool:
         """No limit ever drops it. Calls and answers cannot be pinned: they would stand there without their question."""
-        wanted = self.pinned or self.role is Role.SYSTEM or self.kind in _PINNED
+        wanted = self.pinned or self.role is _SYSTEM or self.kind in _PINNED
         return wanted and not self.calls and not self.results
 
     @property
     def opens(self) -> bool:
         """A conversation may begin with it."""
-        return self.role is Role.USER and not self.results
+        return self.role is _USER and not self.results
 
 
 def entry_of(message: Message, seq: int, count: Callable[[str], int] | None = None, *, pinned: bool = False) -> Entry:
@@ -84,11 +85,11 @@ class Row(Protocol):
 def question_of(entries: Row) -> int:
     """Where the running turn begins: its question. The length, when the last turn is over."""
     at = len(entries) - 1
-    if at < 0 or (entries[at].role is Role.ASSISTANT and not entries[at].calls):
+    if at < 0 or (entries[at].role is _ASSISTANT and not entries[at].calls):
         return len(entries)
     while at >= 0:
         entry = entries[at]
-        if entry.opens and entry.kind is Kind.MESSAGE and not entry.intermediate:
+        if entry.role is _USER and not entry.results and entry.kind is _SAID and not entry.intermediate:
             return at
         at -= 1
     return len(entries)

@@ -76,7 +76,7 @@ class Costs(msgspec.Struct, frozen=True):
     """What the model can take, less what is reserved for its answer."""
 
 
-class Levels(msgspec.Struct, frozen=True):
+class Levels(msgspec.Struct, frozen=True, gc=False):
     """How far each measure reaches, as places on a tape."""
 
     cut: int = 0
@@ -119,20 +119,30 @@ def spent(tape: Tape, costs: Costs, levels: Levels, question: int) -> int:
     return costs.fixed + tape.pinned + running + history
 
 
+def least(tape: Tape, costs: Costs, question: int) -> int:
+    """What a request costs in any case: without anything that was said before its question and may be left out."""
+    end = len(tape)
+    running = tape.analyses[end] - tape.analyses[question]
+    return costs.fixed + tape.pinned + running + tape.loose[end] - tape.loose[question]
+
+
 def within_tokens(tape: Tape, costs: Costs, cap: int, low_water: float, sticky: Levels, question: int) -> Levels:
-    """The measures that bring a request under its cap: those that hold already, if they still do."""
+    """The measures that bring a request under its cap: those that hold already, if they still do.
+
+    `low_water` is a share of the room that history has: of the cap, less what must be shown in any case.
+    """
     now = spent(tape, costs, sticky, question)
     if now <= cap:
         return sticky
-    required = spent(tape, costs, Levels(question, question, question), question)
+    required = least(tape, costs, question)
     if required > cap:
         raise TokenBudgetExceeded(required, cap)
-    target = max(required, int(cap * low_water))
+    target = required + int((cap - required) * low_water)
     if tape.lean[question] - tape.lean[sticky.cut] == tape.loose[question] - tape.loose[sticky.cut]:
         cut = _reach(tape.loose, sticky.cut, question, now - target)  # nothing can be had for less
         return Levels(legal_start(tape, cut, question), question, question)
     spans = _reach(tape.spans, max(sticky.spans, sticky.cut), question, now - target)
-    levels = Levels(sticky.cut, _span_end(tape, spans, question), sticky.payloads)
+    levels = Levels(sticky.cut, _turn_end(tape, spans, question), sticky.payloads)
     if (now := spent(tape, costs, levels, question)) <= target:
         return levels
     payloads = _reach(tape.payloads, max(sticky.payloads, sticky.cut), question, now - target)
@@ -149,12 +159,14 @@ def within_size(tape: Tape, size: int, levels: Levels, question: int) -> int:
     while at > levels.cut and size >= 0:
         at -= 1
         entry = tape[at]
-        size -= tape.count[at + 1] > tape.count[at] and not (entry.intermediate and at < levels.spans)
+        size -= tape.counts[at + 1] > tape.counts[at] and not (entry.intermediate and at < levels.spans)
     return levels.cut if size >= 0 else legal_start(tape, at + 1, question)
 
 
 def legal_start(tape: Tape, at: int, question: int) -> int:
     """The first place from here on where the kept part may begin: a question, or whole exchange behind what opens."""
+    if at >= question or tape[at].opens:
+        return at
     opened = _is_opened(tape, at)
     while at < question and not (tape[at].opens or (opened and not tape[at].results)):
         at += 1
@@ -163,7 +175,7 @@ def legal_start(tape: Tape, at: int, question: int) -> int:
 
 def _is_opened(tape: Tape, at: int) -> bool:
     """Something that is kept anyway can come first."""
-    return any(tape[pin].role != "system" for pin in tape.pins[: bisect_left(tape.pins, at)])
+    return bool(tape.pins) and any(tape[pin].role != "system" for pin in tape.pins[: bisect_left(tape.pins, at)])
 
 
 def _reach(sums: Sequence[int], start: int, end: int, need: int) -> int:
@@ -171,8 +183,8 @@ def _reach(sums: Sequence[int], start: int, end: int, need: int) -> int:
     return bisect_left(sums, sums[start] + need, start, end) if start < end else start
 
 
-def _span_end(tape: Tape, at: int, question: int) -> int:
-    """A delegation goes as a whole."""
-    while 0 < at < question and tape[at].intermediate and tape[at].span == tape[at - 1].span:
+def _turn_end(tape: Tape, at: int, question: int) -> int:
+    """Delegations go as a whole, with those inside and beside them: none outlives the turn in which it was asked."""
+    while 0 < at < question and not tape[at].opens:
         at += 1
     return at

@@ -26,6 +26,8 @@ from preceptor.domain.history.segment import NOTHING_YET, Segment, State
 from preceptor.domain.history.tape import Tape
 from preceptor.domain.history.view import LeftOut, Reason, View, view_of
 
+_NONE = Levels()
+
 
 class Cut(msgspec.Struct, frozen=True):
     """What one request will show, and what became of the rest."""
@@ -59,7 +61,9 @@ def plan(
     validate_token_limit(costs.system, limits.max_tokens)
     validate_history_size(limits.max_history_size)
     question = question_of(tape) if question is None else question
-    made = compressed(tape, limits, costs, state, model, question)
+    made = Compressed(tape, question)
+    if limits.strategy is not None:
+        made = compressed(tape, limits, costs, state, model, question)
     cap = _cap(limits, costs)
     levels = _sticky(made.tape, state, cap, made.question)
     if cap is not None:
@@ -75,8 +79,10 @@ def plan(
 
 
 def _cap(limits: Limits, costs: Costs) -> int | None:
-    caps = [cap for cap in (limits.max_tokens, costs.window) if cap is not None]
-    return min(caps) if caps else None
+    asked, window = limits.max_tokens, costs.window
+    if asked is None or window is None:
+        return window if asked is None else asked
+    return min(asked, window)
 
 
 def _reason(limits: Limits, costs: Costs) -> Reason:
@@ -87,7 +93,7 @@ def _reason(limits: Limits, costs: Costs) -> Reason:
 def _sticky(tape: Tape, state: State, cap: int | None, question: int) -> Levels:
     """What the previous request left out stays out, unless another cap was asked for, or another past is shown."""
     if cap is None or cap != state.cap or (cut := tape.find(state.cut)) > question:
-        return Levels()
+        return _NONE
     return Levels(cut, min(tape.find(state.spans), question), min(tape.find(state.payloads), question))
 
 
@@ -102,13 +108,14 @@ def _under_cap(made: Compressed, limits: Limits, costs: Costs, cap: int, sticky:
 
 def _state(made: Compressed, state: State, cap: int | None, levels: Levels, start: int) -> State:
     tape = made.tape
-    end = tape[len(tape) - 1].seq + 1 if len(tape) else 0
+    end = tape[len(tape) - 1].seq + 1 if tape else 0
+    cut = _seq(tape, levels.cut, end)
     return State(
         cap=cap,
-        cut=_seq(tape, levels.cut, end),
+        cut=cut,
         spans=_seq(tape, levels.spans, end),
         payloads=_seq(tape, levels.payloads, end),
-        first=_seq(tape, start, end),
+        first=cut if start == levels.cut else _seq(tape, start, end),
         last=end - 1,
         segments=state.segments,
         used=tuple(segment.last for segment in made.segments) if made.segments else (),
@@ -126,14 +133,15 @@ def _invalidated(tape: Tape, before: State, after: State) -> int:
     """Tokens of the previous view from the first difference on."""
     if before.last < 0:
         return 0
+    same = before.first == after.first and before.spans == after.spans and before.payloads == after.payloads
+    if same and before.used == after.used:
+        return 0
     pairs = ((before.first, after.first), (before.spans, after.spans), (before.payloads, after.payloads))
     differs = [min(pair) for pair in pairs if pair[0] != pair[1]]
     old, new = before.used, after.used
     if old != new:
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
         differs.append(old[same - 1] + 1 if same else 0)
-    if not differs:
-        return 0
     summaries = sum(one.entry.tokens for one in before.segments if one.last in old and one.last >= min(differs))
     start = tape.find(max(min(differs), before.first, old[-1] + 1 if old else 0))
     end = tape.find(before.last + 1)

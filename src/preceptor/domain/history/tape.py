@@ -10,6 +10,7 @@ from preceptor.domain.history.entry import Entry
 from preceptor.domain.messages.message import Role
 
 _SEQ = attrgetter("seq")
+_SYSTEM = Role.SYSTEM
 
 
 class Tape(Protocol):
@@ -52,7 +53,7 @@ class Tape(Protocol):
         ...
 
     @property
-    def count(self) -> Sequence[int]:
+    def counts(self) -> Sequence[int]:
         """How many come before."""
         ...
 
@@ -86,58 +87,63 @@ class Tape(Protocol):
         ...
 
 
-class ArrayTape:
+class ArrayTape(list[Entry]):
     """A tape in memory. It only grows."""
 
+    __slots__ = (
+        "analyses",
+        "counts",
+        "lean",
+        "loose",
+        "overhead",
+        "payloads",
+        "pinned",
+        "pins",
+        "said",
+        "spans",
+        "tools",
+    )
+
     def __init__(self, entries: Iterable[Entry] = (), overhead: int = 0) -> None:
+        super().__init__()
         self.overhead = overhead
         self.pins: list[int] = []
         self.pinned = 0
         self.said = 0
-        self._entries: list[Entry] = []
-        self.loose, self.count, self.lean = array("q", [0]), array("q", [0]), array("q", [0])
+        self.loose, self.counts, self.lean = array("q", [0]), array("q", [0]), array("q", [0])
         self.spans, self.payloads = array("q", [0]), array("q", [0])
         self.analyses, self.tools = array("q", [0]), array("q", [0])
         for entry in entries:
             self.append(entry)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: Entry, /) -> None:
         cost, pin = entry.tokens + self.overhead, entry.is_pin
         if pin:
-            self.pins.append(len(self._entries))
+            self.pins.append(len(self))
             self.pinned += cost
-        self.said += entry.role is not Role.SYSTEM
-        self._entries.append(entry)
-        span = cost if entry.intermediate and not pin else 0
-        payload = 0 if pin or span else entry.payload
+        self.said += entry.role is not _SYSTEM
+        super().append(entry)
         loose = 0 if pin else cost
+        span = loose if entry.intermediate else 0
+        payload = 0 if pin or span else entry.payload
         self.loose.append(self.loose[-1] + loose)
-        self.count.append(self.count[-1] + (not pin))
+        self.counts.append(self.counts[-1] + (not pin))
         self.spans.append(self.spans[-1] + span)
         self.payloads.append(self.payloads[-1] + payload)
         self.lean.append(self.lean[-1] + loose - span - payload)
         self.analyses.append(self.analyses[-1] + entry.analysis)
-        self.tools.append(self.tools[-1] + bool(entry.calls or entry.results))
+        self.tools.append(self.tools[-1] + (1 if entry.calls or entry.results else 0))
 
-    def pop(self) -> Entry:
+    def take_back(self) -> Entry:
         """Take the newest back. It must not be pinned."""
-        for sums in (self.loose, self.count, self.spans, self.payloads, self.lean, self.analyses, self.tools):
+        for sums in (self.loose, self.counts, self.spans, self.payloads, self.lean, self.analyses, self.tools):
             sums.pop()
-        entry = self._entries.pop()
-        self.said -= entry.role is not Role.SYSTEM
+        entry = self.pop()
+        self.said -= entry.role is not _SYSTEM
         return entry
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    @overload
-    def __getitem__(self, at: int, /) -> Entry: ...
-
-    @overload
-    def __getitem__(self, at: slice, /) -> Sequence[Entry]: ...
-
-    def __getitem__(self, at: int | slice, /) -> Entry | Sequence[Entry]:
-        return self._entries[at]
-
     def find(self, seq: int) -> int:
-        return bisect_left(self._entries, seq, key=_SEQ)
+        at = seq - self[0].seq if self else 0  # where it is, if no number is missing
+        if 0 <= at < len(self) and self[at].seq == seq:
+            return at
+        return bisect_left(self, seq, key=_SEQ)

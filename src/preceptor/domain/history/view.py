@@ -29,7 +29,7 @@ class Reason(StrEnum):
     CANNOT_OPEN = "cannot_open"
 
 
-class LeftOut(msgspec.Struct, frozen=True, rename="camel"):
+class LeftOut(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A run of messages that is not shown, or not all of it. `first` and `last` are places in the conversation."""
 
     first: int
@@ -61,24 +61,26 @@ class View(msgspec.Struct, frozen=True):
 
 
 _UNALTERED = Alteration()
+_AS_THEY_ARE: "MappingProxyType[int, Alteration]" = MappingProxyType({})
+_USER = Role.USER
 
 
 def view_of(tape: Tape, levels: Levels, start: int, question: int, reason: Reason) -> View:
     """What is kept from `start` on, with all pins before it."""
     left_out = _before(tape, levels.cut, start, reason)
     end = len(tape)
-    kept = [tape[at] for at in tape.pins[: bisect_left(tape.pins, start)]]
+    pins = [tape[at] for at in tape.pins[: bisect_left(tape.pins, start)]] if tape.pins else []
     tokens = tape.pinned + tape.loose[end] - tape.loose[start]
     plain = tape.tools[end] == tape.tools[start] and tape.analyses[end] == tape.analyses[start]
-    plain = plain and not any(entry.analysis for entry in kept)
+    plain = plain and not (pins and any(entry.analysis for entry in pins))
+    rest = tape[start:end]
     if levels.spans > start and tape.spans[levels.spans] > tape.spans[start]:
         gone = [at for at in range(start, levels.spans) if tape[at].intermediate and not tape[at].is_pin]
         left_out += _runs([tape[at] for at in gone], Reason.INTERMEDIATE)
         hidden = frozenset(gone)
-        kept += [tape[at] for at in range(start, end) if at not in hidden]
+        rest = [tape[at] for at in range(start, end) if at not in hidden]
         tokens -= tape.spans[levels.spans] - tape.spans[start]
-    else:
-        kept += tape[start:end]
+    kept = [*pins, *rest] if pins else rest
     if plain:
         return _plain(kept, left_out, tokens, tape.overhead)
     asked = tape[question].seq if question < end else end and tape[end - 1].seq + 1
@@ -86,8 +88,10 @@ def view_of(tape: Tape, levels: Levels, start: int, question: int, reason: Reaso
     return _mended(kept, left_out, asked, elided if levels.payloads > start else -1, tape.overhead)
 
 
-def _plain(kept: list[Entry], left_out: list[LeftOut], tokens: int, overhead: int) -> View:
+def _plain(kept: Sequence[Entry], left_out: list[LeftOut], tokens: int, overhead: int) -> View:
     """Nobody calls a tool or makes a plan: only how it opens is to be looked at."""
+    if kept and kept[0].role is _USER:
+        return View(tuple(kept), _AS_THEY_ARE, tuple(left_out), tokens)
     altered: dict[int, Alteration] = {}
     opened = _opened(kept, altered, left_out)
     if opened is not kept:
@@ -95,7 +99,7 @@ def _plain(kept: list[Entry], left_out: list[LeftOut], tokens: int, overhead: in
     return View(tuple(opened), MappingProxyType(altered), tuple(left_out), tokens)
 
 
-def _mended(kept: list[Entry], left_out: list[LeftOut], asked: int, elided: int, overhead: int) -> View:
+def _mended(kept: Sequence[Entry], left_out: list[LeftOut], asked: int, elided: int, overhead: int) -> View:
     altered: dict[int, Alteration] = {}
     for entry in kept:
         old_plan, old_answer = entry.analysis and entry.seq < asked, entry.payload and entry.seq < elided
@@ -105,8 +109,7 @@ def _mended(kept: list[Entry], left_out: list[LeftOut], asked: int, elided: int,
             left_out.append(_one(entry, Reason.EARLIER_ANALYSIS, entry.analysis))
         if old_answer:
             left_out.append(_one(entry, Reason.TOOL_ANSWER, entry.payload))
-    kept = _closed(_paired(kept, altered, left_out), altered, left_out)
-    kept = _opened(kept, altered, left_out)
+    kept = _opened(_closed(_paired(kept, altered, left_out), altered, left_out), altered, left_out)
     tokens = _cost(kept, altered, asked) + overhead * len(kept)
     return View(tuple(kept), MappingProxyType(altered), tuple(left_out), tokens)
 
@@ -116,7 +119,7 @@ def _cost(kept: Sequence[Entry], altered: dict[int, Alteration], asked: int) -> 
     return sum(entry.tokens + (entry.analysis if entry.seq >= asked else 0) for entry in kept) - elided
 
 
-def _paired(kept: list[Entry], altered: dict[int, Alteration], left_out: list[LeftOut]) -> list[Entry]:
+def _paired(kept: Sequence[Entry], altered: dict[int, Alteration], left_out: list[LeftOut]) -> list[Entry]:
     """Every call with its answers right behind it, and every answer behind its call. The rest is left out."""
     valid: dict[int, frozenset[str]] = {}
     for group in exchanges(kept):
@@ -161,7 +164,7 @@ def _closed(kept: list[Entry], altered: dict[int, Alteration], left_out: list[Le
     return kept[:end]
 
 
-def _opened(kept: list[Entry], altered: dict[int, Alteration], left_out: list[LeftOut]) -> list[Entry]:
+def _opened(kept: Sequence[Entry], altered: dict[int, Alteration], left_out: list[LeftOut]) -> Sequence[Entry]:
     """A user speaks first. What stands for others may take that place; anything else that comes before is left out."""
     at = 0
     while at < len(kept) and kept[at].role is Role.SYSTEM:
@@ -174,16 +177,19 @@ def _opened(kept: list[Entry], altered: dict[int, Alteration], left_out: list[Le
             break
         left_out.append(_one(entry, Reason.CANNOT_OPEN, entry.tokens))
         at += 1
-    return kept[:start] + kept[at:] if at > start else kept
+    return [*kept[:start], *kept[at:]] if at > start else kept
 
 
 def _before(tape: Tape, cut: int, start: int, reason: Reason) -> list[LeftOut]:
-    found: list[LeftOut] = []
-    for begin, end, why in ((0, cut, reason), (cut, start, Reason.MAX_HISTORY_SIZE)):
-        if end > begin and (count := tape.count[end] - tape.count[begin]):
-            tokens = tape.loose[end] - tape.loose[begin]
-            found.append(LeftOut(tape[begin].seq, tape[end - 1].seq, count, tokens, why))
-    return found
+    found = _run(tape, 0, cut, reason) if cut else []
+    return found + _run(tape, cut, start, Reason.MAX_HISTORY_SIZE) if start > cut else found
+
+
+def _run(tape: Tape, begin: int, end: int, reason: Reason) -> list[LeftOut]:
+    if not (count := tape.counts[end] - tape.counts[begin]):
+        return []
+    tokens = tape.loose[end] - tape.loose[begin]
+    return [LeftOut(tape[begin].seq, tape[end - 1].seq, count, tokens, reason)]
 
 
 def _runs(entries: Sequence[Entry], reason: Reason) -> list[LeftOut]:

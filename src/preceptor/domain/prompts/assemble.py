@@ -14,6 +14,9 @@ GO_ON = Segment(text="Go on.", source=FromEngine("go_on"), tokens=3)
 """A request may not end with words of the assistant: providers stop early there, or refuse."""
 
 
+_RUNNING, _PLAN = TurnId(""), Kind.SYNTHETIC_PLAN
+
+
 class Placed(msgspec.Struct, frozen=True):
     """A message and its number in the conversation."""
 
@@ -48,6 +51,22 @@ def all_shown(said: Sequence[Placed], turn_id: TurnId | None, analyses: int = 1)
     """What was said, as a call of this turn is shown it."""
     whole = _analysed(said, turn_id, analyses)
     return tuple([as_shown(each, turn_id, whole) for each in said])
+
+
+def worth_showing(said: Sequence[Placed], analyses: int = 1) -> list[Placed]:
+    """Without what earlier turns said before they answered: that they are at work. What followed says more."""
+    plans = [at for at, each in enumerate(said[:-1]) if each.message.kind is _PLAN]
+    if not plans:
+        return list(said)
+    whole = _analysed(said, _RUNNING, analyses)
+    interim = {at for at in plans if _is_interim(said[at].message, said[at + 1].message, whole)}
+    return [each for at, each in enumerate(said) if at not in interim]
+
+
+def _is_interim(message: Message, after: Message, whole: Collection[TurnId]) -> bool:
+    if message.analysis is None or message.turn_id in whole:
+        return False
+    return after.role is Role.ASSISTANT and after.turn_id == message.turn_id
 
 
 def _analysed(said: Sequence[Placed], turn_id: TurnId | None, analyses: int) -> frozenset[TurnId]:

@@ -64,7 +64,9 @@ class RequestParameters(Value):
     enable_token_caching: bool = Field(default=True, description="False counts every message again, for comparison.")
     compress_when: CompressWhen = CompressWhen.ALWAYS
     low_water: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=LOW_WATER, description="How far down a cut for `maxTokens` goes. 1: no further than needed."
+        default=LOW_WATER,
+        description="How far down a cut for `maxTokens` goes, as a share of the room that history has. 1: no further "
+        "than needed.",
     )
     on_failure: OnFailure = Field(default=OnFailure.RAISE, description="`trim`: trim when the summariser fails.")
     on_insufficient: OnInsufficient = OnInsufficient.SKIP

@@ -41,6 +41,9 @@ class GuardPolicy(Value):
     answers: bool = Field(default=False, description="Judge answers too, before anyone sees them.")
     tool_results: bool = Field(default=False, description="Judge what tools return.")
     delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
+    images: bool = Field(
+        default=False, description="In enforce, let pictures through, marked as unchecked: only words are judged."
+    )
     history_turns: Annotated[int, Field(ge=0, le=20), FROM_JSON] = Field(
         default=0, description="Earlier turns the guardian reads together with a message."
     )

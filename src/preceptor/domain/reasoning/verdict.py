@@ -35,6 +35,8 @@ class GuardFault(StrEnum):
     UNREADABLE = "unreadable"
     """Whatever it answered, it was not exactly one verdict."""
     TOO_LARGE = "too_large"
+    UNFIT = "unfit"
+    """It is nothing that a guardian can judge: a picture."""
     REPORTED = "reported"
     """It said itself that it failed."""
 

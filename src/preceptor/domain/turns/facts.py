@@ -175,7 +175,7 @@ class Judgement(Fact, frozen=True, kw_only=True):
     """What the guardian said of a text, and the row of the table that decided what follows."""
 
     what: str
-    """`question`, `answer`, `tool_result` or `specialist`."""
+    """`question`, `image`, `history`, `summary`, `answer`, `tool_result` or `specialist`."""
     guardian: str
     judged: Judged
     gate: Gate

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from preceptor.domain.errors import Invalid
-from preceptor.domain.history.errors import CompressionFailed
+from preceptor.domain.history.errors import CompressionFailed, TokenBudgetExceeded
 from preceptor.domain.history.limits import OnFailure
 from preceptor.domain.history.strategy import Strategy
 from preceptor.domain.history.summary import SummaryRequest, name_of, request_of, summary_message, summary_text
@@ -21,6 +21,7 @@ from preceptor.engine.remembering import show
 from preceptor.engine.run import Run
 from preceptor.engine.stages.ask import pause_before, too_much
 from preceptor.engine.stages.listen import hear
+from preceptor.engine.stages.moderate import unfit
 from preceptor.engine.summarising import fault_in, summary_call, summary_prompt, written_in
 
 TRIES = 2
@@ -38,11 +39,12 @@ async def compress(run: Run) -> Settle | None:
         try:
             await _summarise(run, fit)
         except OverBudget as exceeded:
-            return Settle(TurnStatus.FAILED, "budget_exceeded", str(exceeded))
+            return _given_up(run, fit, "budget_exceeded", str(exceeded))
+        except TokenBudgetExceeded as exceeded:
+            return _given_up(run, fit, exceeded.code, str(exceeded))
         except CompressionFailed as failure:
             if fit.limits.on_failure is OnFailure.RAISE:
-                run.journal.fitted = fit.view_id, fit.state
-                return Settle(TurnStatus.FAILED, failure.code, str(failure))
+                return _given_up(run, fit, failure.code, str(failure))
             fit.trim()
             failed = str(failure)
         show(run.history)
@@ -50,6 +52,12 @@ async def compress(run: Run) -> Settle | None:
     written = tuple(message.id for message in run.turn.summaries)
     run.journal.note("history.compressed", Compressed(summaries=written, failed=failed))
     return None
+
+
+def _given_up(run: Run, fit: Fit, code: str, sentence: str) -> Settle:
+    """The turn fails; the summaries that were written for it serve the next."""
+    run.journal.fitted = fit.view_id, fit.state
+    return Settle(TurnStatus.FAILED, code, sentence)
 
 
 async def _summarise(run: Run, fit: Fit) -> None:
@@ -96,6 +104,9 @@ async def _ask(
     await run.journal.commit()
     reply = await hear(run, model, made.call, made.request, run.seconds_left)
     message = _message(run, _strategy(fit), request, reply, made.call.call_id)
+    if wrong := await unfit(run, message.text):
+        await run.journal.commit()
+        raise CompressionFailed(name_of(_strategy(fit)), wrong)
     run.journal.note("summary.written", message)
     await run.journal.commit()
     return message

@@ -5,14 +5,20 @@ from typing import Any, cast
 
 from preceptor.domain.decision import Hit
 from preceptor.domain.messages.message import AnyPart, Attachment, ToolCall, ToolResult, texts
+from preceptor.domain.prompts.images import images_of
 from preceptor.domain.reasoning.policy import GuardPolicy
-from preceptor.domain.reasoning.verdict import Gate, GuardFailure, GuardFault, Mode
+from preceptor.domain.reasoning.verdict import Gate, GuardFailure, GuardFault, Judged, Mode, gate
 from preceptor.domain.turns.facts import Judgement, Withheld
 from preceptor.engine.guarding import STOPS, GuardClient
 from preceptor.engine.run import Run
 from preceptor.engine.stages.brought import look_at_brought
 
 WITHHELD_RESULT = "The safety check withheld what this tool returned."
+WHY_UNFIT = {
+    Gate.BLOCK: "the safety check does not allow what was written",
+    Gate.UNAVAILABLE: "the safety check gives no verdict on what was written",
+}
+PICTURE = GuardFailure(GuardFault.UNFIT, "a picture has no words to judge")
 WITHHELD_PROMPT = "The safety check does not allow this specialist. Answer yourself."
 
 
@@ -20,6 +26,8 @@ async def moderate(run: Run) -> None:
     """Judge what a client brought along, then the message, with as much before it as the policy says."""
     await look_at_brought(run, lambda message: heard(message.parts), lambda text: _stops(run, text))
     await _judge(run, "question", _question(run))
+    if any(images_of(run.turn.main.messages[:1])):
+        _note(run, "image", PICTURE, gate(PICTURE, Mode.REPORT))
 
 
 async def held_back(run: Run, answer: str) -> bool:
@@ -48,6 +56,13 @@ async def allowed_prompt(run: Run, call: ToolCall) -> bool:
     return (await _judge(run, "specialist", heard((call,)))).outcome not in STOPS
 
 
+async def unfit(run: Run, summary: str) -> str | None:
+    """Why models may not be shown a summary, if they may not."""
+    if not policy_of(run).enabled:
+        return None
+    return WHY_UNFIT.get((await _judge(run, "summary", summary)).outcome)
+
+
 async def _stops(run: Run, text: str) -> bool:
     return bool(text.strip()) and (await _judge(run, "history", text)).outcome in STOPS
 
@@ -74,6 +89,11 @@ async def _judge(run: Run, what: str, text: str) -> Hit[Gate]:
     began = run.world.monotonic()
     judged = await client.classify(text) or GuardFailure(GuardFault.UNREACHABLE, "there is no guardian any more")
     hit = client.gate(judged)
+    _note(run, what, judged, hit, round((run.world.monotonic() - began) * 1000))
+    return hit
+
+
+def _note(run: Run, what: str, judged: Judged, hit: Hit[Gate], milliseconds: int = 0) -> None:
     run.journal.note(
         "guard.judged",
         Judgement(
@@ -84,10 +104,9 @@ async def _judge(run: Run, what: str, text: str) -> Hit[Gate]:
             table=hit.table,
             version=hit.version,
             row=hit.row,
-            milliseconds=round((run.world.monotonic() - began) * 1000),
+            milliseconds=milliseconds,
         ),
     )
-    return hit
 
 
 def _question(run: Run) -> str:

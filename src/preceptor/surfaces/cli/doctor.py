@@ -18,6 +18,8 @@ from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
 
 if TYPE_CHECKING:
     from preceptor.adapters.storage.opening import Database
+    from preceptor.domain.reasoning.verdict import Judged
+    from preceptor.engine.ports import Guardian
     from preceptor.settings import Settings
 
 LEAST_FREE = 0.05
@@ -48,7 +50,7 @@ class Finding:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check the settings, the data, the disk, the clock, the server and the model, and say what to do.
+    """Check the settings, the data, the disk, the clock, the server, the model and the guard, and say what to do.
 
     Exits with 1 when something fails; a warning alone is fine. Changes nothing.
 
@@ -89,7 +91,7 @@ def _examine() -> Iterator[Finding]:
     yield _admin_key(settings)
     yield _server(settings)
     yield _model(settings)
-    yield Finding("guard", Status.INFO, "Not part of this version yet.")
+    yield _guard(settings)
 
 
 def _settings() -> Finding:
@@ -246,6 +248,39 @@ def _model(settings: "Settings") -> Finding:
         return Finding("model", Status.OK, said)
     remedy = "For real work set OPENAI_API_KEY, ANTHROPIC_API_KEY or PRECEPTOR_MODEL_URL."
     return Finding("model", Status.OK, f"{said} It is small, and English only.", remedy)
+
+
+def _guard(settings: "Settings") -> Finding:
+    """The guardian, and whether it gives a verdict."""
+    import asyncio
+
+    from preceptor.adapters.guardians.choosing import guardian_of
+    from preceptor.domain.reasoning.verdict import GuardFailure, Mode
+
+    try:
+        guardian = guardian_of(settings)
+    except PreceptorError as error:
+        return Finding("guard", Status.FAIL, str(error), "Correct that setting.")
+    if guardian is None:
+        return Finding(
+            "guard", Status.WARN, "It is off: nobody judges what users write.", "See PRECEPTOR_GUARD_ENABLED."
+        )
+    judged = asyncio.run(_asked(guardian))
+    enforced = settings.guard_mode is Mode.ENFORCE
+    if isinstance(judged, GuardFailure):
+        said = f"{guardian.name} gives no verdict: {judged.kind.value} ({judged.detail})."
+        remedy = f"Mend it: until then {'no message is answered' if enforced else 'nothing is judged'}."
+        return Finding("guard", Status.FAIL if enforced else Status.WARN, said, remedy)
+    then = "What it finds unsafe is stopped." if enforced else "What it finds unsafe is noted, and not stopped."
+    return Finding("guard", Status.OK, f"{guardian.name} gives verdicts. {then}")
+
+
+async def _asked(guardian: "Guardian") -> "Judged":
+    """What a guardian says of a harmless sentence."""
+    try:
+        return await guardian.judge("Where is my order?")
+    finally:
+        await guardian.close()
 
 
 def _expected_server(settings: "Settings") -> str | None:

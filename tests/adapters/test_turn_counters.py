@@ -1,0 +1,164 @@
+"""What a turn costs in a long conversation: no more than in a short one, in numbers that no machine can change."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import accumulate, groupby
+from pathlib import Path
+
+import pytest
+
+from preceptor import Preceptor, open_preceptor
+from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.domain.history.limits import Limits
+from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
+from preceptor.domain.log import NewEvent
+from preceptor.domain.messages.message import Kind, Message, Role, Text, encode
+from preceptor.domain.models import Capabilities
+from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.engine.ports import TokenCounter, Work
+from preceptor.engine.talk import MessagePlace
+from preceptor.testing import ScriptedModel
+from tests.adapters.test_counters import PAGE, traced
+from tests.talking import settings_in
+
+SHORT, LONG = 20, 20_000
+TURNS = 3
+WORDS = "word " * 40
+LAST_4 = {"type": "from_last_n_messages", "n": 4}
+OPTIONS: dict[str, dict[str, object]] = {
+    "maxTokens": {"maxTokens": 600},
+    "maxHistorySize": {"maxHistorySize": 7},
+    "the model's window": {},
+    "summaries": {"compressionStrategy": LAST_4},
+}
+
+
+@dataclass
+class Counting:
+    """A counter that notes how much it was given."""
+
+    inner: TokenCounter
+    characters: int = 0
+
+    @property
+    def estimated(self) -> bool:
+        return self.inner.estimated
+
+    def count(self, text: str) -> int:
+        self.characters += len(text)
+        return self.inner.count(text)
+
+
+class Registry(ModelRegistry):
+    counting: Counting | None = None
+
+    def counter(self, name: str | None) -> TokenCounter:
+        if self.counting is None:
+            self.counting = Counting(super().counter(name))
+        return self.counting
+
+
+@dataclass
+class Spent:
+    statements: list[list[str]] = field(default_factory=list[list[str]])
+    pages: list[float] = field(default_factory=list[float])
+    characters: list[int] = field(default_factory=list[int])
+    shown: list[int] = field(default_factory=list[int])
+
+
+@asynccontextmanager
+async def opened(folder: Path, window: int) -> AsyncGenerator[tuple[Preceptor, Registry, ScriptedModel]]:
+    settings = settings_in(folder)
+    registry = Registry(settings)
+    capable = Capabilities(plans=False, context_window=window, tools=False)
+    model = ScriptedModel(lambda _: "They talked about words." + WORDS, capabilities=capable)
+    registry.add("local", model)
+    async with open_preceptor(settings, models=registry) as preceptor:
+        yield preceptor, registry, model
+
+
+async def spoken(preceptor: Preceptor, size: int) -> ConversationId:
+    """A conversation in which so much was said already."""
+    conversation = (await preceptor.conversations.start(agent_id="assistant")).conversation_id
+
+    async def program(work: Work) -> None:
+        said = [_said(conversation, place, work) for place in range(1, size + 1)]
+        new = [NewEvent("message.completed", encode(message).decode()) for message in said]
+        events = await work.log.append(StreamId(conversation), new)
+        sums = accumulate(message.tokens for message in said)
+        places = [MessagePlace(at, event.seq, cum) for at, (event, cum) in enumerate(zip(events, sums, strict=True), 1)]
+        await work.messages.add(conversation, list(zip(places, said, strict=True)))
+
+    await preceptor.session.write(program)
+    return conversation
+
+
+def _said(conversation: ConversationId, place: int, work: Work) -> Message:
+    return Message(
+        id=MessageId(f"m{place}"),
+        conversation_id=conversation,
+        turn_id=TurnId("before"),
+        role=Role.USER if place % 2 else Role.ASSISTANT,
+        kind=Kind.MESSAGE,
+        parts=(Text(WORDS),),
+        instructions=(),
+        tokens=41,
+        created_at=work.now,
+    )
+
+
+async def spent(folder: Path, size: int, options: dict[str, object]) -> Spent:
+    """What turns cost after so many messages. The first decides what is shown, and has the rest summarised."""
+    found, parameters = Spent(), RequestParameters.model_validate(options)
+    async with opened(folder, 1_000_000 if options else 700) as (preceptor, registry, model):
+        conversation = await spoken(preceptor, size)
+        wal = preceptor.settings.data_dir / "preceptor.db-wal"
+        await preceptor.turns.say(conversation, [Text(f"Well? {WORDS}")], parameters)
+        assert registry.counting is not None
+        for turn in range(TURNS):
+            written, counted = wal.stat().st_size, registry.counting.characters
+            with traced(preceptor) as seen:
+                await preceptor.turns.say(conversation, [Text(f"And {turn}? {WORDS}")], parameters)
+            found.statements.append(seen)
+            found.pages.append((wal.stat().st_size - written) / PAGE)
+            found.characters.append(registry.counting.characters - counted)
+            found.shown.append(len(model.prompts[-1].shown))
+    return found
+
+
+def once_each(turns: list[list[str]]) -> list[list[str]]:
+    """The same with what is done several times in a row said once: each summary that is shown is read by itself."""
+    return [[one for one, _ in groupby(seen)] for seen in turns]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+async def test_a_turn_costs_the_same_after_twenty_thousand_messages_as_after_twenty(
+    tmp_path_factory: pytest.TempPathFactory, option: str
+):
+    short = await spent(tmp_path_factory.mktemp("short"), SHORT, OPTIONS[option])
+    long = await spent(tmp_path_factory.mktemp("long"), LONG, OPTIONS[option])
+    assert max(long.shown) < 60
+    assert once_each(long.statements) == once_each(short.statements)
+    reads = [seen.count("SELECT messages") for seen in long.statements]
+    assert max(reads) <= max(seen.count("SELECT messages") for seen in short.statements) + max(long.shown)
+    if option == "summaries":  # when there are many, the newest are written again as one
+        assert max(long.characters) <= len(WORDS) / 41 * Limits().summariser_window
+    else:
+        assert long.characters == short.characters
+    assert max(long.pages) <= 2 * max(short.pages), "trees are deeper there, and that is all"
+
+
+@pytest.mark.parametrize("cap", [1_000, 4_000])
+async def test_summaries_that_were_paid_for_serve_the_next_turn_however_theirs_ended(tmp_path: Path, cap: int):
+    """What must be shown needs more than the first turn allows: it fails, and the next has nothing to summarise."""
+    wanted = RequestParameters.model_validate({"compressionStrategy": LAST_4, "maxTokens": cap})
+    async with opened(tmp_path, 20_000) as (preceptor, _, model):
+        conversation = await spoken(preceptor, 5_000)
+        first = await preceptor.turns.say(conversation, [Text("Well?")], wanted)
+        summaries = sum(not prompt.shown for prompt in model.prompts)
+        assert (first.status, summaries > 15) == ("failed" if cap == 1_000 else "completed", True)
+        again = wanted.model_copy(update={"max_tokens": 4_000})
+        await preceptor.turns.say(conversation, [Text("And now?")], again)
+        assert sum(not prompt.shown for prompt in model.prompts) <= summaries + 1
+        assert model.prompts[-1].shown
