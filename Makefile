@@ -17,9 +17,11 @@ serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .precepto
 	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" exec $(BIN)/preceptor serve
 
 test: $(DEVELOP)  ## the whole suite, on SQLite and on a PostgreSQL that the run starts itself
+	@tools/chromium.sh
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 coverage: $(DEVELOP)  ## the same with a report of the lines that no test reached in its own process
+	@tools/chromium.sh
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
@@ -48,6 +50,7 @@ docs: $(DEVELOP)  ## write the reference pages that come from the code
 	$(BIN)/python tools/document.py
 
 nightly: $(DEVELOP)  ## the same tests with the large sample sizes
+	@tools/chromium.sh
 	PRECEPTOR_NIGHTLY=1 $(BIN)/pytest
 
 lock: $(VENV)/.uv-installed  ## pin every dependency again, with hashes and without a registry's name

@@ -17,7 +17,6 @@ Area = Literal[
     "history",
     "reasoning",
     "experiments",
-    "web",
     "foundation-later",
 ]
 
@@ -1019,7 +1018,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Attacks
         "S2",
     ),
-    "web": ("R39 S26",),
     "foundation-later": ("F6 S32",),
 }
 

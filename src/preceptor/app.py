@@ -29,12 +29,14 @@ from preceptor.engine.bundles import Bundles
 from preceptor.engine.clients import Clients
 from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
+from preceptor.engine.demos import Demos
 from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
 from preceptor.engine.executions import Executions
 from preceptor.engine.experiments import Experiments
 from preceptor.engine.foreseeing import Foreseeing
 from preceptor.engine.gates import Gates
+from preceptor.engine.glances import Glances
 from preceptor.engine.impact import Impacts
 from preceptor.engine.imports import Imports
 from preceptor.engine.installation import Installation
@@ -52,6 +54,7 @@ from preceptor.engine.session import Once, Session
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Tasks
 from preceptor.engine.templates import Templates
+from preceptor.engine.threads import Threads
 from preceptor.engine.trials import Trials
 from preceptor.engine.turns import Turns
 from preceptor.engine.users import Users
@@ -145,6 +148,18 @@ class Preceptor:
     @property
     def messages(self) -> Messages:
         return Messages(self.session)
+
+    @property
+    def demos(self) -> Demos:
+        return Demos(self.session)
+
+    @property
+    def glances(self) -> Glances:
+        return Glances(self.session)
+
+    @property
+    def threads(self) -> Threads:
+        return Threads(self.session)
 
     @property
     def contexts(self) -> Contexts:

@@ -21,7 +21,7 @@ from tests.surfaces.helpers import app_of, operations, problem
 CODES: dict[int, str] = {
     400: "malformed_json bad_cursor",
     401: "unauthenticated",
-    403: "forbidden",
+    403: "forbidden cross_site",
     404: "not_found model_not_found",
     408: "body_timeout",
     409: "conflict experiment_running gate_closed idempotency_in_progress instruction_in_use turn_in_progress",

@@ -1,5 +1,6 @@
 """Assignments: give an instruction to an agent, list, change, take away."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,25 @@ class Assignments:
             return page_of(items, limit, lambda item: item.assignment_id)
 
         return await self.session.read(program)
+
+    async def of_instruction(self, any_id: str) -> tuple[AgentAssignment, ...]:
+        """Who has an instruction, by the id of its family or of any version."""
+
+        async def program(work: Work) -> tuple[AgentAssignment, ...]:
+            family_id = await _family_of(work, InstructionId(any_id)) or FamilyId(any_id)
+            return tuple([await shown(work, row) for row in await work.assignments.of_family(family_id)])
+
+        return await self.session.read(program)
+
+    async def reorder(self, agent_id: AgentId, priorities: Mapping[FamilyId, int]) -> None:
+        """Give several assignments of an agent other priorities, all at once."""
+
+        async def program(work: Work) -> None:
+            for row in await reordered(work, self.session.caller, agent_id, priorities):
+                await work.assignments.replace(row)
+                await note(work, self.session.caller, "assignment.changed", **facts(row), fields=["priority"])
+
+        await self.session.write(program)
 
     async def change(
         self,
@@ -118,6 +138,18 @@ async def changed(work: Work, caller: Caller, before: Assigned, change: Assignme
     if moved and after.publisher is not None:
         return after.model_copy(update={"override": leave_for(caller, after, version, wanted, strict=False)})
     return after
+
+
+async def reordered(
+    work: Work, caller: Caller, agent_id: AgentId, priorities: Mapping[FamilyId, int]
+) -> list[Assigned]:
+    """The next revisions of those assignments, not yet written."""
+    rows = [(await found(work, agent_id, family_id), priority) for family_id, priority in priorities.items()]
+    return [
+        await changed(work, caller, row, AssignmentChange(priority=priority), row.family_id)
+        for row, priority in rows
+        if row.priority != priority
+    ]
 
 
 async def _require_family(work: Work, row: Assigned) -> None:

@@ -23,6 +23,8 @@ from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.voice import read_system, read_tools
 
+NEAR = 60
+"""Messages that are looked through for the call before."""
 Format = Callable[[Prompt, Ask], Request]
 """Makes the bytes of a request from a prompt, the same for ever."""
 
@@ -70,6 +72,22 @@ class Contexts:
 
         call, prompt = await self.session.read(program)
         return context_of(call, prompt, self.formats[call.format])
+
+    async def before(self, message_id: MessageId) -> MessageId | None:
+        """The message of the call before, by the same speaker, if it is not far away."""
+
+        async def program(work: Work) -> MessageId | None:
+            message = await self._message(work, message_id)
+            there = await work.messages.find(message_id)
+            place = 0 if there is None else there[1].place
+            said = await work.messages.between(message.conversation_id, max(1, place - NEAR), place - 1)
+            calls = (each.message for each in reversed(said) if each.message.span_id == message.span_id)
+            return next((each.id for each in calls if each.call_id not in {None, message.call_id}), None)
+
+        return await self.session.read(program)
+
+    async def conversation_of(self, message_id: MessageId) -> ConversationId:
+        return (await self.session.read(lambda work: self._message(work, message_id))).conversation_id
 
     async def _message(self, work: Work, message_id: MessageId) -> Message:
         there = await work.messages.find(message_id)

@@ -14,6 +14,7 @@ from preceptor.domain.instructions.impact import (
     AssignmentQuestion,
     Impact,
     InstructionQuestion,
+    PromptChange,
     prompt_change,
 )
 from preceptor.domain.instructions.instruction import Authored, InstructionVersion, authored
@@ -24,7 +25,7 @@ from preceptor.domain.paging import cursor_at, position_of
 from preceptor.domain.value import told
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.assigning import drafted, look_up, meant
-from preceptor.engine.assignments import changed
+from preceptor.engine.assignments import changed, reordered
 from preceptor.engine.assignments import found as found_assignment
 from preceptor.engine.compiled import compiled
 from preceptor.engine.documents import with_documents
@@ -94,6 +95,23 @@ class Impacts:
             return await self._compared(work, agent_id, row.family_id, before, after)
 
         return await self.session.read(program)
+
+    async def of_order(self, agent_id: AgentId, priorities: Mapping[FamilyId, int]) -> PromptChange:
+        """What the agent would be told if its instructions spoke in another order."""
+
+        async def program(work: Work) -> PromptChange:
+            await found_agent(work, agent_id)
+            moved = {row.family_id: row for row in await reordered(work, self.session.caller, agent_id, priorities)}
+            before = await present(work, self.session.compilations, agent_id)
+            after = [Present(moved.get(row.family_id, row), version) for row, version in before]
+            return await self._told(work, agent_id, after)
+
+        return await self.session.read(program)
+
+    async def _told(self, work: Work, agent_id: AgentId, after: Sequence[Present]) -> PromptChange:
+        now = await effective_now(work, self.session.compilations, agent_id)
+        then = await with_documents(work, compiled(agent_id, speaking(after), unresolved(after)), foreign(after))
+        return prompt_change(now.rendered, then.rendered, self.counter.count)
 
     async def _imagined(self, work: Work, shelf: Shelf, question: InstructionQuestion) -> Imagined:
         labels = {one.name: one.instruction_id for one in await work.labels.of_family(shelf.family.family_id)}

@@ -17,7 +17,7 @@ from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Threshol
 from preceptor.domain.reasoning.tables import Decided, ShownTable, TableTest, decide, shown, table_named, tables
 from preceptor.domain.reasoning.verdict import Level, Mode, OnError
 from preceptor.domain.times import Moment, from_micros
-from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under, guard_status
+from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under, guard_status, rows_fired
 from preceptor.domain.turns.measures import Measures, Summary, answer_of, measured, summed, tally
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.domain.value import FROM_JSON, AnyId, Value, told
@@ -93,6 +93,9 @@ class Metrics(Value):
     summary: Summary
     groups: tuple[Group, ...]
     complete: bool
+    fired: dict[str, dict[str, int]] = Field(
+        default={}, description="How often each row of each decision table decided something."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,7 @@ class Reasoning:
                 for (agent, prompt), numbers in groups.items()
             ),
             complete=len(found) < MOST,
+            fired=_fired(found),
         )
 
     def _measured(self, found: Sequence[Past]) -> list[Measures]:
@@ -224,6 +228,11 @@ class Reasoning:
 
         agent = await self.session.read(program)
         return sgr.model_copy(update=told(agent.sgr) if agent.sgr else {}).routing
+
+
+def _fired(found: Sequence[Past]) -> dict[str, dict[str, int]]:
+    hits = [hit for past in found for hit in rows_fired(past.turn)]
+    return {table: tally(row for name, row in hits if name == table) for table in sorted({name for name, _ in hits})}
 
 
 def _changed(row: TurnRow, before: Fate, after: Fate) -> Changed:

@@ -37,6 +37,12 @@ class Templates:
 
         return await self.session.read(program)
 
+    async def get(self, template_id: str) -> Template:
+        async def program(work: Work) -> Template:
+            return await _found(work, template_id)
+
+        return await self.session.read(program)
+
     async def instruct(self, template_id: str, given: FromTemplate | None = None, **fields: Any) -> Instruction:
         """Make an instruction of a template whose gaps are filled in. It remembers what it was made from."""
         wish = made(FromTemplate, given, fields)

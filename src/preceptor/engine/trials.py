@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from preceptor.domain.errors import NotFound
-from preceptor.domain.ids import AgentId, InstructionId
+from preceptor.domain.ids import AgentId, FamilyId, InstructionId
 from preceptor.domain.instructions.check import check
 from preceptor.domain.instructions.content import Content
 from preceptor.domain.instructions.effective import Assignment
-from preceptor.domain.instructions.instruction import InstructionVersion
+from preceptor.domain.instructions.family import newest_of
+from preceptor.domain.instructions.instruction import Authored, InstructionType, InstructionVersion
+from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.instructions.revision import bump_for
 from preceptor.domain.instructions.trial import (
     ExampleCheck,
     Mode,
@@ -19,15 +22,18 @@ from preceptor.domain.instructions.trial import (
     checked_examples,
     on_trial,
 )
+from preceptor.domain.instructions.version import FIRST, Part
 from preceptor.domain.reasoning.metrics import chrf
 from preceptor.domain.value import made
 from preceptor.engine.compiled import Compilations, Compiled, compiled
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import foreign, present, speaking
+from preceptor.engine.impact import NEXT
+from preceptor.engine.instructions import drafted
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 from preceptor.engine.shelf import found
-from preceptor.engine.trying import Tried
+from preceptor.engine.trying import Heard, Tried
 
 NO_AGENT = AgentId("none")
 MOST_EXAMPLES = 5
@@ -38,8 +44,13 @@ MOST_EXAMPLES = 5
 class Trials:
     session: Session
 
-    async def test(self, any_id: str, given: NewTrial | None = None, **fields: Any) -> Trial:
-        """Try the version that is named, whatever its status; a family means its head."""
+    async def test(
+        self, any_id: str, given: NewTrial | None = None, heard: Heard | None = None, **fields: Any
+    ) -> Trial:
+        """Try the version that is named, whatever its status; a family means its head.
+
+        `heard` is called with every piece of the answer to the input, as it comes.
+        """
         wish = made(NewTrial, given, fields)
         agent_id = None if wish.agent_id is None else AgentId(wish.agent_id)
 
@@ -61,14 +72,32 @@ class Trials:
             return trial, told, version.content
 
         trial, told, content = await self.session.read(program)
-        return await self._run(wish, trial, told, content) if wish.mode is Mode.RUN else trial
+        return await self._run(wish, trial, told, content, heard) if wish.mode is Mode.RUN else trial
 
-    async def _run(self, wish: NewTrial, trial: Trial, told: Compiled, content: Content) -> Trial:
+    async def preview(self, said: Authored, any_id: str | None = None, agent_id: AgentId | None = None) -> Compiled:
+        """What would be told if an instruction said this: alone, or with all that an agent is told.
+
+        `any_id` is the instruction in whose place it would speak. The gaps of a template stay as they are written.
+        """
+        kind = InstructionType.SYSTEM if said.type is InstructionType.TEMPLATE else said.type
+        spoken = said.model_copy(update={"type": kind, "variables": ()})
+
+        async def program(work: Work) -> Compiled:
+            base = None if any_id is None else newest_of((await found(work, any_id)).versions)
+            number = FIRST if base is None else base.version.bump(step_from(base, said))
+            family_id = FamilyId(NEXT) if base is None else base.family_id
+            next_ = drafted(work, self.session.caller, spoken, family_id, NEXT, number, status=Status.ACTIVE)
+            merged = compiled(agent_id or NO_AGENT, await _together(work, agent_id, next_))
+            return await with_documents(work, merged, await _foreign(work, agent_id))
+
+        return await self.session.read(program)
+
+    async def _run(self, wish: NewTrial, trial: Trial, told: Compiled, content: Content, heard: Heard | None) -> Trial:
         """Put it to the model: the input, and each example. The guardian is heard first, as in any turn."""
         means = self.session.means
         name = await self._model(trial.agent_id)
         tried = Tried(self.session, means.models.find(name), means.models.counter(name), told)
-        answered = await tried.answer(wish.input)
+        answered = await tried.answer(wish.input, heard)
         rules = told.effective.validation_rules
         usage, scored = answered.usage, list[ExampleCheck]()
         for checked, example in zip(trial.examples[:MOST_EXAMPLES], content.examples, strict=False):
@@ -91,6 +120,11 @@ class Trials:
             return None
         agent = await self.session.read(lambda work: work.agents.find(agent_id))
         return agent and agent.model
+
+
+def step_from(base: InstructionVersion, said: Authored) -> Part:
+    bump = bump_for(base, said)
+    return Part.PATCH if bump is None else bump.part
 
 
 async def _foreign(work: Work, agent_id: AgentId | None) -> frozenset[InstructionId]:

@@ -1,5 +1,6 @@
 """Trying: one question put to a model with nothing before it. Accounted for like any call, and written nowhere."""
 
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.engine.session import Session
 from preceptor.engine.voice import system_of
 
+Heard = Callable[[str], None]
+"""Is told the answer as it comes."""
 NOWHERE = "trial"
 WITHHELD = "(The safety check withheld this: nothing was put to the model.)"
 
@@ -34,10 +37,10 @@ class Tried:
     counter: TokenCounter
     told: Compiled
 
-    async def answer(self, text: str) -> Answered:
+    async def answer(self, text: str, heard: Heard | None = None) -> Answered:
         if await self._blocked(text):
             return Answered(WITHHELD, Usage())
-        reply = await self._reply(self.model.render(self._prompt(text), Ask(model=self.model.name)))
+        reply = await self._reply(self.model.render(self._prompt(text), Ask(model=self.model.name)), heard)
         return Answered(texts(reply.parts), reply.usage)
 
     def _prompt(self, text: str) -> Prompt:
@@ -64,9 +67,11 @@ class Tried:
             raise TurnUnguarded(NOWHERE, "The safety check gives no verdict right now.")
         return hit.outcome is Gate.BLOCK
 
-    async def _reply(self, request: Request) -> Reply:
+    async def _reply(self, request: Request, heard: Heard | None) -> Reply:
         async with aclosing(self.model.send(request, self.session.means.limits.seconds)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Reply):
                     return piece
+                if heard is not None and not piece.thinking:
+                    heard(piece.text)
         raise ModelFailure(Fault.BROKEN_STREAM, "The model's answer ended before it was complete.")

@@ -1,6 +1,7 @@
 """The HTTP application: a function of the Preceptor it serves."""
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
 from preceptor import __version__
@@ -21,7 +22,6 @@ from preceptor.surfaces.rest import (
     bundles,
     conversations,
     erasing,
-    errors,
     executions,
     experiments,
     health,
@@ -43,11 +43,18 @@ from preceptor.surfaces.rest.dispatch import Dispatch
 from preceptor.surfaces.rest.document import describe
 from preceptor.surfaces.rest.routing import Gate, Operation, WithoutPermission
 from preceptor.surfaces.streams import Streams
-from preceptor.surfaces.web import home
+from preceptor.surfaces.web import assets
+from preceptor.surfaces.web.failures import unknown_path
+from preceptor.surfaces.web.library import LIBRARY_PAGES
+from preceptor.surfaces.web.routes import contexts as context_pages
+from preceptor.surfaces.web.routes import conversations as conversation_pages
+from preceptor.surfaces.web.routes import settings as settings_pages
+from preceptor.surfaces.web.routes import signing_in
+from preceptor.surfaces.web.routes import start as start_pages
+from preceptor.surfaces.web.sessions import Sessions
 
 ROUTERS = (
     health,
-    home,
     sign_in,
     orgs,
     users,
@@ -72,6 +79,13 @@ ROUTERS = (
     chat,
     responses,
     mcp,
+    assets,
+    signing_in,
+    start_pages,
+    conversation_pages,
+    context_pages,
+    *LIBRARY_PAGES,
+    settings_pages,
 )
 OWN_PATHS = frozenset({"/openapi.json"})
 
@@ -89,6 +103,7 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     )
     metrics = metrics or Metrics()
     app.state.streams = Streams(metrics)
+    app.state.sessions = Sessions()
     app.state.gate = Gate(
         preceptor,
         Gatekeeper(preceptor, _oidc(settings)),
@@ -99,7 +114,7 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     for feature in ROUTERS:
         app.router.routes.extend(feature.router.routes)
     refuse_unguarded(app.routes)
-    errors.install(app)
+    app.add_exception_handler(HTTPException, unknown_path)
     app.openapi = lambda: describe(app)
     operations = [route for route in app.routes if isinstance(route, Operation)]
     app.add_middleware(Dispatch, operations=operations, metrics=metrics)

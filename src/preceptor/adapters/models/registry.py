@@ -15,6 +15,8 @@ from preceptor.adapters.models.corrections import Corrections, read_corrections
 from preceptor.adapters.models.known import capabilities_of
 from preceptor.adapters.models.local import LocalModel, find_local
 from preceptor.adapters.models.openai_compatible import OpenAICompatible
+from preceptor.adapters.models.recorded import NAME as DEMO
+from preceptor.adapters.models.recorded import RecordedModel
 from preceptor.adapters.models.scripted import ScriptedModel, read_script
 from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import CannotStart, Invalid
@@ -158,6 +160,8 @@ class ModelRegistry:
                 raise NoSuchModel("A script is named by the settings of the server, not by an agent.")
             case "anthropic":
                 return self._anthropic(model)
+            case "demo":
+                return self._made.setdefault(DEMO, RecordedModel())
             case _:
                 return self._embedded()
 
@@ -197,7 +201,7 @@ def base_of(url: str) -> str:
 
 def _form(name: str) -> tuple[str, str]:
     form, colon, model = name.partition(":")
-    if name in {"local", FIRST_LISTED}:
+    if name in {"local", DEMO, FIRST_LISTED}:
         return form, ""
     if form not in {"openai", "anthropic", "openai-compatible", "scripted"} or not colon or not model.strip():
         raise NoSuchModel(f"{name!r} is not the name of a model. Write {_FORMS}.")

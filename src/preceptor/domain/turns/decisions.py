@@ -106,6 +106,15 @@ def _asked(turn: Turn) -> int:
     return 0 if turn.accepted is None else turn.accepted.pins.clarifications
 
 
+def rows_fired(turn: Turn) -> Iterator[tuple[str, str]]:
+    """Each decision of a turn that is on its record: the table, and its row."""
+    for judgement in turn.judgements:
+        yield judgement.table, judgement.row
+    for hit in (_hit(turn.planned, name) for name in ("routing", "patience")) if turn.planned else ():
+        if hit.get("table") and hit.get("row"):
+            yield hit["table"], hit["row"]
+
+
 class Fate(Value):
     """Where a turn led, or would have led."""
 

@@ -171,6 +171,10 @@ class MessageAbandoned(Fact, frozen=True, kw_only=True):
     why: str
 
 
+TURN_ENDED = "The turn ended."
+"""Why a message is abandoned that was being said when its turn was over."""
+
+
 class Judgement(Fact, frozen=True, kw_only=True):
     """What the guardian said of a text, and the row of the table that decided what follows."""
 

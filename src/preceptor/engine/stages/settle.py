@@ -10,7 +10,7 @@ from preceptor.domain.prompts.reply import Finish
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.synthesis import WITHHELD, UiType, refuse
 from preceptor.domain.reasoning.verdict import Gate, Mode
-from preceptor.domain.turns.facts import CallEnded, CallOutcome, Ended, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.facts import TURN_ENDED, CallEnded, CallOutcome, Ended, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import CLIENT_TOOLS, Settle
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.exposing import exposures_of, raise_alarms
@@ -31,7 +31,7 @@ async def settle(run: Run, step: Settle) -> None:
     for lane in (*reversed(run.turn.branches.values()), run.turn.main):
         _tidy(run, lane, step)
     for message_id in sorted(run.turn.half_said):
-        run.journal.note("message.abandoned", MessageAbandoned(message_id=message_id, why="The turn ended."))
+        run.journal.note("message.abandoned", MessageAbandoned(message_id=message_id, why=TURN_ENDED))
     if run.turn.kept_back:
         say_that_it_was_kept_back(run)
     elif step.status is TurnStatus.BLOCKED and not _stopped_by_plan(run):

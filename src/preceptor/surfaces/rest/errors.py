@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
@@ -12,10 +12,6 @@ from preceptor.domain.errors import PreceptorError
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
 _STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
-
-
-def install(app: FastAPI) -> None:
-    app.add_exception_handler(HTTPException, _routing)
 
 
 def render(request: Request, problem: Problem, headers: dict[str, str] | None = None) -> Response:
@@ -28,12 +24,15 @@ def render(request: Request, problem: Problem, headers: dict[str, str] | None = 
 
 def answer(request: Request, error: PreceptorError | RequestValidationError) -> Response:
     """What the caller is told of a failure that was raised on purpose."""
+    return render(request, problem_for(error), headers_of(error) if isinstance(error, PreceptorError) else None)
+
+
+def problem_for(error: PreceptorError | RequestValidationError) -> Problem:
     if isinstance(error, PreceptorError):
-        return render(request, problem_of(error), headers_of(error))
+        return problem_of(error)
     complaints = tuple(_complaint(said) for said in cast("list[dict[str, Any]]", error.errors()))
     detail = f"{complaints[0].path}: {complaints[0].message}." if complaints else "The request is not as documented."
-    problem = Problem(title="Invalid request", status=422, code="invalid", detail=detail, errors=complaints)
-    return render(request, problem)
+    return Problem(title="Invalid request", status=422, code="invalid", detail=detail, errors=complaints)
 
 
 def _complaint(said: dict[str, Any]) -> Complaint:
@@ -47,7 +46,7 @@ def pointer(path: list[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-async def _routing(request: Request, error: Exception) -> Response:
+async def routing(request: Request, error: Exception) -> Response:
     """Unknown path, wrong method: what the router says, in our shape."""
     assert isinstance(error, HTTPException)
     code = _STATUS_CODES.get(error.status_code, "http_error")

@@ -138,9 +138,9 @@ class Operation(APIRoute):
         if request.method not in WITH_BODY:
             return b""
         if not self.file:
-            return await _read(request, max(gate.max_body, self.room))
+            return await read_body(request, max(gate.max_body, self.room))
         try:
-            return await _read(request, gate.max_file + FORM)
+            return await read_body(request, gate.max_file + FORM)
         except TooLarge:
             raise FileTooLarge(gate.max_file) from None
 
@@ -223,7 +223,7 @@ def _again(encoded: bytes, status: int) -> Response:
     return response
 
 
-async def _read(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, given up on as soon as it is too long or too slow."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):

@@ -1,1 +1,1 @@
-"""Pages for people."""
+"""Pages for people: server-rendered, complete without JavaScript, streaming with it."""

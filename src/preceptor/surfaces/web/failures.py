@@ -1,0 +1,49 @@
+"""What people are told when something did not work: one page, with a sentence and where to go from here."""
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from preceptor.domain.errors import PreceptorError, Unauthenticated
+from preceptor.surfaces.problems import Problem, headers_of
+from preceptor.surfaces.rest import errors
+from preceptor.surfaces.web.rendering import PART, page
+
+PROGRAMS = ("/api", "/v1", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
+"""Where no browser looks for a page."""
+
+
+def failure_page(request: Request, error: PreceptorError | RequestValidationError) -> Response:
+    problem = errors.problem_for(error)
+    if PART in request.headers:  # a script asks: it shows the sentence where it is
+        return JSONResponse({"detail": problem.detail, "code": problem.code}, problem.status)
+    if isinstance(error, Unauthenticated):
+        return page(request, "sign_in.html", status=401)
+    response = _told(request, problem)
+    response.headers.update(headers_of(error) if isinstance(error, PreceptorError) else {})
+    return response
+
+
+async def unknown_path(request: Request, error: Exception) -> Response:
+    """What the router does not know: for browsers a page, for programs a problem document."""
+    assert isinstance(error, HTTPException)
+    answer = await errors.routing(request, error)
+    if not wants_page(request):
+        return answer
+    told = Problem(title=error.detail, status=error.status_code, code="not_found", detail="")
+    response = _told(request, told)
+    if "allow" in answer.headers:
+        response.headers["allow"] = answer.headers["allow"]
+    return response
+
+
+def wants_page(request: Request) -> bool:
+    path = request.url.path
+    known = any(path == program or path.startswith(program + "/") for program in PROGRAMS)
+    return not known and "text/html" in request.headers.get("accept", "")
+
+
+def _told(request: Request, problem: Problem) -> Response:
+    request_id = getattr(request.state, "request_id", None)
+    return page(request, "failure.html", status=problem.status, problem=problem, request_id=request_id)

@@ -1,0 +1,70 @@
+"""The words of the pages, in every language we speak.
+
+A text is known by its English words. `words/*.json` gives the others, side by side: `{"Settings": {"ru": …, "vi": …}}`.
+What is counted has one form for each plural of its language, in the order of `FORMS`, and is known by its singular.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from preceptor.domain.phrases import LANGUAGES, form
+
+WORDS = Path(__file__).parent / "words"
+FORMS = {"en": ("one", "many"), "ru": ("one", "few", "many"), "vi": ("many",)}
+NAMES = {"en": "English", "ru": "Русский", "vi": "Tiếng Việt"}
+_SEPARATORS = {"en": ",", "ru": "\u00a0", "vi": "."}
+Forms = str | tuple[str, ...]
+
+
+def msg(text: str) -> str:
+    """Mark a text that is translated where it is shown."""
+    return text
+
+
+@cache
+def catalogue(language: str) -> Mapping[str, Forms]:
+    """English to `language`."""
+    found: dict[str, Forms] = {}
+    for file in sorted(WORDS.glob("*.json")):
+        entries: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        for text, others in entries.items():
+            if language in others:
+                told = others[language]
+                found[text] = told if isinstance(told, str) else tuple(told)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Says things in one language."""
+
+    language: str
+
+    def say(self, text: str, **blanks: Any) -> str:
+        told = catalogue(self.language).get(text, text)
+        said = told if isinstance(told, str) else told[-1]
+        return said % blanks if blanks else said
+
+    def count(self, one: str, many: str, number: int, **blanks: Any) -> str:
+        """The form for so many; `%(num)s` is the number."""
+        return self.form_of(one, many, number) % {"num": self.number(number), **blanks}
+
+    def form_of(self, one: str, many: str, number: int) -> str:
+        forms = self.forms(one, many)
+        return forms[form(self.language, number)]
+
+    def forms(self, one: str, many: str) -> dict[str, str]:
+        """By the name of the plural, for scripts that count on their own."""
+        told = catalogue(self.language).get(one, (one, many) if self.language == "en" else (one, many, many))
+        texts = (told,) if isinstance(told, str) else told
+        return dict(zip(FORMS[self.language], texts[-len(FORMS[self.language]) :], strict=True))
+
+    def number(self, value: int) -> str:
+        return f"{value:,}".replace(",", _SEPARATORS[self.language])
+
+
+SPEAKERS = {language: Speaker(language) for language in LANGUAGES}

@@ -1,0 +1,29 @@
+"""The entries of the rail, for those who may open them."""
+
+from dataclasses import dataclass
+
+from preceptor.domain.ownership import Caller, Permission
+from preceptor.surfaces.web.languages import msg
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    name: str
+    path: str
+    label: str
+    needs: Permission
+
+
+ENTRIES = (
+    Entry("conversations", "/conversations", msg("Conversations"), Permission.CONVERSATION_READ),
+    Entry("instructions", "/instructions", msg("Instructions"), Permission.INSTRUCTION_READ),
+    Entry("templates", "/templates", msg("Templates"), Permission.INSTRUCTION_READ),
+    Entry("agents", "/agents", msg("Agents"), Permission.AGENT_READ),
+    Entry("decision-tables", "/decision-tables", msg("Decision tables"), Permission.AGENT_READ),
+    Entry("start", "/start", msg("Start"), Permission.CONVERSATION_READ),
+    Entry("settings", "/settings", msg("Settings"), Permission.CONVERSATION_READ),
+)
+
+
+def entries_for(caller: Caller) -> tuple[Entry, ...]:
+    return tuple(entry for entry in ENTRIES if caller.may(entry.needs))

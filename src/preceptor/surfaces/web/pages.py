@@ -1,0 +1,131 @@
+"""Pages: like operations, each names the permission it needs; unlike them, a browser asks, with a session and forms.
+
+request → signed in? → from our own pages? → too many? → may they → read the form → carry out → a page
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
+
+from preceptor.domain.errors import Invalid, PreceptorError, Refused, Unauthenticated
+from preceptor.domain.ownership import Caller, installation_admin
+from preceptor.settings import Auth
+from preceptor.surfaces.rest.binding import carrying_out
+from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation, read_body
+from preceptor.surfaces.web.failures import failure_page
+from preceptor.surfaces.web.rendering import look_of
+
+COOKIE = "preceptor_session"
+MOST_FIELDS = 2000
+FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(eq=False)
+class CrossSite(Refused):
+    code: ClassVar[str] = "cross_site"
+    needs: str = "same-origin"
+
+    def __str__(self) -> str:
+        return "This form was sent from another site, so nothing was done. Open the page here and send it again."
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form, in order. A field may be there more than once."""
+
+    fields: tuple[tuple[str, str], ...] = ()
+
+    def one(self, name: str, default: str = "") -> str:
+        return next((value for field, value in self.fields if field == name), default)
+
+    def all(self, name: str) -> tuple[str, ...]:
+        return tuple(value for field, value in self.fields if field == name)
+
+    def has(self, name: str) -> bool:
+        return any(field == name for field, _ in self.fields)
+
+
+class Page(Operation):
+    """A route for browsers."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        carry_out = carrying_out(self)
+
+        async def handle(request: Request) -> Response:
+            try:
+                await self._admit(request)
+                return await carry_out(request, None)
+            except (PreceptorError, RequestValidationError) as error:
+                return failure_page(request, error)
+
+        return handle
+
+    async def _admit(self, request: Request) -> None:
+        gate: Gate = request.app.state.gate
+        if request.method in WITH_BODY:
+            refuse_cross_site(request.headers)
+        caller = await signed_in(request)
+        request.state.look = look_of(request, caller)
+        request.state.form = await _form(request, gate) if request.method in WITH_BODY else Form()
+        if self.needs is None:
+            return
+        if caller is None:
+            raise Unauthenticated
+        gate.limits.check(caller)
+        caller.require(self.needs)
+        request.state.preceptor = gate.preceptor.acting_as(caller)
+
+
+class Pages(APIRouter):
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(prefix=prefix, tags=["web"], route_class=Page, include_in_schema=False)
+
+
+async def _given(request: Request) -> Form:
+    return request.state.form
+
+
+TheForm = Annotated[Form, Depends(_given)]
+"""What was filled in."""
+
+
+async def signed_in(request: Request) -> Caller | None:
+    """Who looks: by a bearer token where a proxy in front of us sends one, else by the session cookie."""
+    gate: Gate = request.app.state.gate
+    if gate.preceptor.settings.auth is Auth.OFF:
+        return installation_admin()
+    try:
+        if authorization := request.headers.getlist("authorization"):
+            return await gate.keeper.admit(authorization)
+        cookie = request.cookies.get(COOKIE)
+        if not cookie or request.app.state.sessions.is_over(cookie):
+            return None
+        return await gate.preceptor.access.by_session(cookie)
+    except Unauthenticated:
+        return None
+
+
+def refuse_cross_site(headers: Mapping[str, str]) -> None:
+    """What changes something comes from our own pages. Old browsers do not say from where: then `Origin` decides."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None and site not in {"same-origin", "none"}:
+        raise CrossSite
+    if site is None and origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise CrossSite
+
+
+async def _form(request: Request, gate: Gate) -> Form:
+    body = await read_body(request, gate.max_body)
+    if not body:
+        return Form()
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Invalid(f"This is a page: send its form as {FORM}, or use the API.")
+    try:
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except ValueError:
+        raise Invalid("The form could not be read. Open the page again and repeat the change.") from None
+    return Form(tuple((name, value.replace("\r\n", "\n")) for name, value in fields))

@@ -1,0 +1,1 @@
+"""One file per group of pages: thin, and through the same features as the API."""

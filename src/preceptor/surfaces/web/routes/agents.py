@@ -1,0 +1,194 @@
+"""/agents: who there is, and the instructions each is given. What a change would do is shown before it is made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from preceptor.app import Preceptor
+from preceptor.domain.agents import NewAgent
+from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError, PreconditionFailed, Refused
+from preceptor.domain.ids import AgentId, FamilyId
+from preceptor.domain.instructions.assignment import AgentAssignment, AssignmentChange, NewAssignment
+from preceptor.domain.instructions.content import WrittenConstraint, checked
+from preceptor.domain.instructions.effective import Notice
+from preceptor.domain.instructions.impact import AssignmentQuestion, PromptChange
+from preceptor.domain.ownership import Permission
+from preceptor.engine.instructions import Wanted
+from preceptor.surfaces.problems import problem_of
+from preceptor.surfaces.rest.parameters import Cursor, Name
+from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.pages import Form, Pages, TheForm
+from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.views.assigned import Card, card_of, change_in, filled_in, reordered
+from preceptor.surfaces.web.views.diff import Block, from_unified
+
+router = Pages("/agents")
+AT_ONCE = 50
+MOST = 200
+NEW, ORDER = "new", "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change that is not made yet would do. `of` is the assignment, `new`, or `order`."""
+
+    of: str
+    change: PromptChange | None
+    warnings: tuple[Notice, ...] = ()
+    removes: bool = False
+    problem: str = ""
+
+    @property
+    def blocks(self) -> list[Block]:
+        return from_unified(self.change.diff) if self.change else []
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a page shows besides what is stored: forms half filled in, and what they would do."""
+
+    effect: Effect | None = None
+    card: Card | None = None
+    order: dict[str, int] | None = None
+    new: dict[str, str] | None = None
+    problem: PreceptorError | None = None
+
+
+@router.get("")
+@needs(Permission.AGENT_READ)
+async def show_all(request: Request, preceptor: ThePreceptor, cursor: Cursor = None) -> Response:
+    found = await preceptor.agents.page(cursor, AT_ONCE)
+    more = found.next_cursor
+    return page(request, "agents.html", here="agents", call=Call("/api/agents"), agents=found.items, more=more)
+
+
+@router.post("")
+@needs(Permission.AGENT_WRITE)
+async def create(preceptor: ThePreceptor, form: TheForm) -> Response:
+    named = {
+        "agentId": form.one("agentId").strip(),
+        "name": form.one("name").strip(),
+        "model": form.one("model").strip(),
+    }
+    made = await preceptor.agents.create(checked(NewAgent, {name: value for name, value in named.items() if value}))
+    return RedirectResponse(f"/agents/{made.agent_id}", 303)
+
+
+@router.get("/{agent_id}")
+@needs(Permission.AGENT_READ)
+async def show(agent_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
+    return await _page(request, preceptor, AgentId(agent_id), State())
+
+
+@router.post("/{agent_id}/assignments")
+@needs(Permission.AGENT_WRITE)
+async def assign(agent_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    named = AgentId(agent_id)
+    given = {name: form.one(name).strip() for name in ("instructionId", "pin", "priority")}
+    wish = {name: int(value) if value.lstrip("-").isdecimal() else value for name, value in given.items() if value}
+    wish |= {name: given[name] for name in ("instructionId", "pin") if given[name]}
+    try:
+        if form.one("do") == "save":
+            made = await preceptor.assignments.assign(named, checked(NewAssignment, wish))
+            return RedirectResponse(f"/agents/{agent_id}#assignment-{made.assignment_id}", 303)
+        impact = await preceptor.impacts.of_assignment(named, checked(AssignmentQuestion, wish))
+        effect = Effect(NEW, impact.prompt, impact.warnings)
+        return await _page(request, preceptor, named, State(effect, new=given))
+    except (Invalid, Conflict, NotFound) as error:
+        return await _page(request, preceptor, named, State(new=given, problem=error))
+
+
+@router.post("/{agent_id}/assignments/{family_id}")
+@needs(Permission.AGENT_WRITE)
+async def change(agent_id: Name, family_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Show what the form would do, do it, or take the instruction away."""
+    named = AgentId(agent_id)
+    card = filled_in(await _card(preceptor, await preceptor.assignments.get(named, family_id)), form.fields)
+    place = f"/agents/{agent_id}#assignment-{card.assignment.assignment_id}"
+    if_match = f'"{form.one("revision")}"'
+    try:
+        match form.one("do"):
+            case "save":
+                if wish := change_in(card):
+                    await preceptor.assignments.change(named, family_id, checked(AssignmentChange, wish), if_match)
+                return RedirectResponse(place, 303)
+            case "remove":
+                await preceptor.assignments.remove(named, family_id, if_match)
+                return RedirectResponse(f"/agents/{agent_id}", 303)
+            case wish:
+                effect = await _effect(preceptor, card, removes=wish == "ask-remove")
+                return await _page(request, preceptor, named, State(effect, card))
+    except (Invalid, Conflict, PreconditionFailed, Refused) as error:
+        return await _page(request, preceptor, named, State(card=card, problem=error))
+
+
+@router.post("/{agent_id}/order")
+@needs(Permission.AGENT_WRITE)
+async def reorder(agent_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """`do` is `up:FAMILY`, `down:FAMILY`, or `save` with the priorities that were shown."""
+    named = AgentId(agent_id)
+    if form.one("do") == "save":
+        await preceptor.assignments.reorder(named, _priorities(form))
+        return RedirectResponse(f"/agents/{agent_id}#assignments", 303)
+    verb, _, family_id = form.one("do").partition(":")
+    given = (await preceptor.assignments.page(named, limit=MOST)).items
+    order = reordered(given, family_id, 1 if verb == "down" else -1)
+    prompt = await preceptor.impacts.of_order(named, {FamilyId(family): to for family, to in order.items()})
+    return await _page(request, preceptor, named, State(Effect(ORDER, prompt), order=order))
+
+
+async def _effect(preceptor: Preceptor, card: Card, *, removes: bool) -> Effect:
+    """Also where the form cannot be: then it says why."""
+    was = card.assignment
+    wish: dict[str, Any] = {"remove": True} if removes else change_in(card)
+    question = checked(AssignmentQuestion, {"instructionId": was.family_id} | wish)
+    impact = await preceptor.impacts.of_assignment(was.agent_id, question)
+    return Effect(was.family_id, impact.prompt, impact.warnings, removes)
+
+
+async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state: State) -> Response:
+    agent = await preceptor.agents.get(agent_id)
+    reads = look(request).may(Permission.INSTRUCTION_READ)
+    given = (await preceptor.assignments.page(agent_id, limit=MOST)).items if reads else ()
+    order = state.order or {}
+    shown = sorted(given, key=lambda one: order.get(one.family_id, one.priority))
+    had = {one.family_id for one in given}
+    library = (await preceptor.instructions.page(Wanted(), limit=MOST)).items if reads else ()
+    return page(
+        request,
+        "agent.html",
+        status=problem_of(state.problem).status if state.problem else 200,
+        here="agents",
+        call=Call(f"/api/agents/{agent_id}/instructions") if reads else Call(f"/api/agents/{agent_id}"),
+        agent=agent,
+        cards=[await _shown(preceptor, one, state.card) for one in shown],
+        order=order,
+        effect=state.effect,
+        changing=state.card.assignment.family_id if state.card else "",
+        given=state.new or {"instructionId": "", "pin": "latest", "priority": "100"},
+        problem=state.problem,
+        library=[one for one in library if one.family_id not in had and one.type.value != "template"],
+    )
+
+
+async def _shown(preceptor: Preceptor, one: AgentAssignment, half_done: Card | None) -> Card:
+    if half_done is not None and half_done.assignment.family_id == one.family_id:
+        return half_done
+    return await _card(preceptor, one)
+
+
+async def _card(preceptor: Preceptor, one: AgentAssignment) -> Card:
+    constraints: Sequence[WrittenConstraint] = ()
+    if one.instruction_id is not None:
+        constraints = (await preceptor.instructions.get(one.instruction_id)).content.constraints
+    return card_of(one, constraints)
+
+
+def _priorities(form: Form) -> dict[FamilyId, int]:
+    written = {name.removeprefix("priority."): value for name, value in form.fields if name.startswith("priority.")}
+    if not all(value.lstrip("-").isdecimal() and len(value) < 11 for value in written.values()):
+        raise Invalid("A priority is a whole number. Open the page again and repeat the change.")
+    return {FamilyId(family): int(value) for family, value in written.items()}

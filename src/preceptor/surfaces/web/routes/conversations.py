@@ -1,0 +1,214 @@
+"""/conversations: the list, one, and what is said and done in it."""
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import Header, Query, Request, Response
+from fastapi.responses import JSONResponse, RedirectResponse, StreamingResponse
+from pydantic import ValidationError
+
+from preceptor.app import Preceptor
+from preceptor.domain.agents import DEFAULT_AGENT
+from preceptor.domain.conversations.compaction import Dropping, Squashing, Strategy
+from preceptor.domain.conversations.conversation import Status
+from preceptor.domain.conversations.view import Change
+from preceptor.domain.errors import Invalid
+from preceptor.domain.ids import ConversationId, ViewId
+from preceptor.domain.messages.message import Text
+from preceptor.domain.ownership import Permission
+from preceptor.engine.conversations import Wanted
+from preceptor.engine.threads import Thread
+from preceptor.surfaces.rest.parameters import Cursor, Name
+from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.rest.shapes import LONGEST_TEXT
+from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
+from preceptor.surfaces.web.pages import Form, Pages, TheForm
+from preceptor.surfaces.web.rendering import PART, Call, page
+from preceptor.surfaces.web.telling import frames
+from preceptor.surfaces.web.views.thread import turns_of
+
+router = Pages("/conversations")
+AT_ONCE = 25
+TITLE = 60
+Words = Annotated[str, Query(max_length=200)]
+
+
+@router.get("")
+@needs(Permission.CONVERSATION_READ)
+async def show_all(
+    request: Request,
+    preceptor: ThePreceptor,
+    q: Words = "",
+    agent: Words = "",
+    status: Words = "",
+    cursor: Cursor = None,
+) -> Response:
+    filters = {"q": q.strip().replace("\x00", ""), "agent": agent.replace("\x00", ""), "status": status}
+    wanted = Wanted(filters["agent"] or None, Status(status) if status in set(Status) else None, filters["q"] or None)
+    found = await preceptor.conversations.page(wanted, cursor, AT_ONCE)
+    chosen = {name: value for name, value in filters.items() if value}
+    asked = {"q": wanted.words, "agentId": wanted.agent_id, "status": wanted.status and wanted.status.value}
+    query = urlencode({name: value for name, value in asked.items() if value})
+    return page(
+        request,
+        "conversations.html",
+        here="conversations",
+        call=Call(f"/api/conversations{'?' + query if query else ''}"),
+        glances=await preceptor.glances.at(found.items),
+        agents=(await preceptor.agents.page(limit=200)).items,
+        filters=filters,
+        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        first=cursor is None and not chosen,
+    )
+
+
+@router.get("/new")
+@needs(Permission.CONVERSATION_WRITE)
+async def show_new(request: Request, preceptor: ThePreceptor, agent: Words = DEFAULT_AGENT) -> Response:
+    agents = (await preceptor.agents.page(limit=200)).items
+    call = Call("/api/conversations", "POST", {"agentId": agent})
+    return page(request, "conversation_new.html", here="conversations", call=call, agents=agents, chosen=agent)
+
+
+@router.post("")
+@needs(Permission.CONVERSATION_WRITE)
+async def start(preceptor: ThePreceptor, form: TheForm) -> Response:
+    text = _text(form)
+    title = " ".join(text.split())
+    title = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
+    made = await preceptor.conversations.start(agent_id=form.one("agent", DEFAULT_AGENT), title=title)
+    await preceptor.turns.begin(made.conversation_id, [Text(text)])
+    return RedirectResponse(f"/conversations/{made.conversation_id}", 303)
+
+
+@router.get("/{conversation_id}")
+@needs(Permission.CONVERSATION_READ)
+async def show(
+    conversation_id: Name,
+    request: Request,
+    preceptor: ThePreceptor,
+    before: Annotated[int | None, Query(ge=0, le=2**53)] = None,
+    view: Words = "",
+    clean: Words = "",
+) -> Response:
+    everything = view == "all"
+    thread = await preceptor.threads.read(ConversationId(conversation_id), before, everything=everything)
+    shown = turns_of(thread)
+    names = await preceptor.threads.names(one for turn in shown for one in turn.instructions)
+    for turn in shown:
+        turn.names = names
+    running = before is None and any(turn.ended is None for turn in shown)
+    compacted = thread.view.change is Change.COMPACTED and not everything and not running
+    return page(
+        request,
+        "conversation.html",
+        here="conversations",
+        call=Call(f"/api/conversations/{conversation_id}/messages{'?view=all' if everything else ''}"),
+        conversation=thread.conversation,
+        turns=shown,
+        seq=thread.seq,
+        running=running,
+        earlier=_earlier(thread, shown[0].turn_id if shown else ""),
+        view=thread.view,
+        undo=thread.previous if compacted else None,
+        everything=everything,
+        cleaning=bool(clean),
+        steps=sum(len(turn.steps) for turn in shown),
+        writable=before is None and thread.conversation.status is Status.ACTIVE,
+    )
+
+
+@router.post("/{conversation_id}/messages")
+@needs(Permission.CONVERSATION_WRITE)
+async def send(conversation_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Say something. A script is told where to listen; without one the page is shown again."""
+    taken = await preceptor.turns.begin(ConversationId(conversation_id), [Text(_text(form))])
+    if PART in request.headers:
+        return JSONResponse({"stream": f"/conversations/{conversation_id}/stream?after={taken.first}"}, 202)
+    return RedirectResponse(f"/conversations/{conversation_id}#end", 303)
+
+
+@router.get("/{conversation_id}/stream")
+@needs(Permission.CONVERSATION_READ)
+async def stream(
+    conversation_id: Name,
+    request: Request,
+    preceptor: ThePreceptor,
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+) -> Response:
+    """What happens on the page from a row of the log on, until the turn has ended."""
+    named = ConversationId(conversation_id)
+    await preceptor.conversations.get(named)
+    position = after if last_event_id is None else max(after, last_event_id)
+    told = frames(request, preceptor, named, position)
+    return StreamingResponse(told, media_type=EVENT_STREAM, headers=HEADERS)
+
+
+@router.post("/{conversation_id}/cancel")
+@needs(Permission.CONVERSATION_WRITE)
+async def cancel(conversation_id: Name, preceptor: ThePreceptor) -> Response:
+    await preceptor.turns.cancel(ConversationId(conversation_id))
+    return RedirectResponse(f"/conversations/{conversation_id}#end", 303)
+
+
+@router.post("/{conversation_id}/cleanup")
+@needs(Permission.CONVERSATION_WRITE)
+async def clean_up(conversation_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+    await preceptor.views.compact(ConversationId(conversation_id), _chosen(form))
+    return RedirectResponse(f"/conversations/{conversation_id}#undo", 303)
+
+
+@router.post("/{conversation_id}/restore")
+@needs(Permission.CONVERSATION_WRITE)
+async def restore(conversation_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+    await preceptor.views.restore(ConversationId(conversation_id), ViewId(form.one("view")))
+    return RedirectResponse(f"/conversations/{conversation_id}", 303)
+
+
+@router.post("/{conversation_id}/title")
+@needs(Permission.CONVERSATION_WRITE)
+async def rename(conversation_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+    await _renamed(preceptor, conversation_id, form.one("title").strip())
+    return RedirectResponse(f"/conversations/{conversation_id}", 303)
+
+
+@router.post("/{conversation_id}/archive")
+@needs(Permission.CONVERSATION_WRITE)
+async def archive(conversation_id: Name, preceptor: ThePreceptor) -> Response:
+    await preceptor.conversations.archive(ConversationId(conversation_id))
+    return RedirectResponse("/conversations", 303)
+
+
+async def _renamed(preceptor: Preceptor, conversation_id: str, title: str) -> None:
+    if not title or len(title) > 300 or "\x00" in title:
+        raise Invalid("A title has 1 to 300 characters. Write one, or leave it as it is.")
+    await preceptor.conversations.change(ConversationId(conversation_id), title=title)
+
+
+def _text(form: Form) -> str:
+    text = form.one("text").strip()
+    if not text or len(text) > LONGEST_TEXT or "\x00" in text:
+        raise Invalid(f"A message has 1 to {LONGEST_TEXT} characters. Write something and send it again.")
+    return text
+
+
+def _chosen(form: Form) -> Dropping | Squashing:
+    """Which steps, and what becomes of them."""
+    named = {"message_ids": form.all("message"), "spans": form.all("span")}
+    chosen: dict[str, Any] = {name: ids for name, ids in named.items() if ids}
+    if not chosen:
+        raise Invalid("No step is selected. Select at least one, then repeat.")
+    text = form.one("summary").strip()
+    try:
+        if form.one("how") != "squash":
+            return Dropping(strategy=Strategy.DROP, **chosen)
+        return Squashing(strategy=Strategy.SUMMARIZE if text else Strategy.DISTILL, text=text or None, **chosen)
+    except ValidationError:
+        raise Invalid("These steps cannot be cleaned up so. Open the conversation again and repeat.") from None
+
+
+def _earlier(thread: Thread, first: str) -> int | None:
+    """The number of the first message on the page, if there are any before it."""
+    at = next((place for place, turn_id in enumerate(thread.order) if turn_id == first), 0)
+    return (thread.skipped + at) or None

@@ -1,0 +1,75 @@
+"""/decision-tables: the tables that decide where a turn goes, how often each row did, and what a case would come to."""
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import Query, Request, Response
+
+from preceptor.app import Preceptor
+from preceptor.domain.errors import Invalid
+from preceptor.domain.ids import AgentId
+from preceptor.domain.instructions.content import checked
+from preceptor.domain.ownership import Permission
+from preceptor.domain.reasoning.tables import Decided, ShownTable, TableTest
+from preceptor.engine.reasoning import Metrics, Period
+from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.pages import Pages
+from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.views.editing import number
+
+router = Pages("/decision-tables")
+Words = Annotated[str, Query(max_length=128)]
+DAYS = ("1", "7", "30")
+
+
+@router.get("")
+@needs(Permission.AGENT_READ)
+async def show(
+    request: Request, preceptor: ThePreceptor, agent: Words = "", days: Words = "1", table: Words = ""
+) -> Response:
+    """A case is in the address too: `table`, and a `fact.…` for each of its inputs."""
+    tables = await preceptor.reasoning.tables(agent or None)
+    facts = {
+        name.removeprefix("fact."): text for name, text in request.query_params.items() if name.startswith("fact.")
+    }
+    tried = next((one for one in tables if one.table_id == table), None)
+    decided, problem = await _decided(preceptor, tried, facts, agent) if tried and facts else (None, "")
+    fired = await _fired(request, preceptor, agent, days)
+    return page(
+        request,
+        "decision_tables.html",
+        here="decision-tables",
+        call=Call(f"/api/decision-tables{'?agentId=' + agent if agent else ''}"),
+        tables=tables,
+        agents=(await preceptor.agents.page(limit=200)).items,
+        agent=agent,
+        days=days,
+        choices=DAYS,
+        fired=fired,
+        table=table,
+        facts=facts,
+        decided=decided,
+        problem=problem,
+    )
+
+
+async def _decided(
+    preceptor: Preceptor, table: ShownTable, facts: dict[str, str], agent: str
+) -> tuple[Decided | None, str]:
+    given: dict[str, Any] = {}
+    for one in table.inputs:
+        text = facts.get(one.name, "")
+        given[one.name] = number(text) if one.values is None else text
+    try:
+        case = checked(TableTest, {"facts": given, "agentId": agent or None})
+        return await preceptor.reasoning.test(table.table_id, case), ""
+    except Invalid as error:
+        return None, str(error)
+
+
+async def _fired(request: Request, preceptor: Preceptor, agent: str, days: str) -> Metrics | None:
+    """For those who may see the records."""
+    if not look(request).may(Permission.RECORD_READ) or days not in DAYS:
+        return None
+    since = preceptor.session.world.now() - timedelta(days=int(days))
+    return await preceptor.reasoning.metrics(Period(AgentId(agent) if agent else None, since))

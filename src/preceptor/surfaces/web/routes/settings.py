@@ -1,0 +1,77 @@
+"""/settings: how pages look, who you are, your organisation's keys."""
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from preceptor.domain.errors import Invalid
+from preceptor.domain.ids import KeyId
+from preceptor.domain.keys import MintedKey, NewKey
+from preceptor.domain.ownership import Permission, Role
+from preceptor.domain.phrases import LANGUAGES
+from preceptor.surfaces.rest.parameters import Name
+from preceptor.surfaces.rest.routing import ThePreceptor, needs, open_to_anyone
+from preceptor.surfaces.web.pages import Pages, TheForm
+from preceptor.surfaces.web.rendering import LANGUAGE, THEME, THEMES, Call, look, page
+
+router = Pages("/settings")
+A_YEAR = 365 * 24 * 3600
+ROLES = tuple(role.value for role in Role if role is not Role.SERVICE)
+
+
+@router.get("")
+@needs(Permission.CONVERSATION_READ)
+async def show(request: Request, preceptor: ThePreceptor) -> Response:
+    return await _page(request, preceptor)
+
+
+@router.post("/look")
+@open_to_anyone
+async def change_look(form: TheForm) -> Response:
+    """Language and theme are the browser's own: they are kept there."""
+    response = RedirectResponse(_back(form.one("back")), 303)
+    chosen = {LANGUAGE: (form.one("language"), LANGUAGES), THEME: (form.one("theme"), THEMES)}
+    for name, (value, allowed) in chosen.items():
+        if value in allowed:
+            response.set_cookie(name, value, max_age=A_YEAR, httponly=True, samesite="lax")
+    return response
+
+
+@router.post("/keys")
+@needs(Permission.KEY_MANAGE)
+async def mint(request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """The new key is in the answer to the form and nowhere else: it is shown once."""
+    try:
+        wanted = NewKey(name=form.one("name"), role=Role(form.one("role")))
+    except (ValidationError, ValueError):
+        raise Invalid("A key needs a name and a role. Fill in both.") from None
+    return await _page(request, preceptor, await preceptor.keys.mint(wanted))
+
+
+@router.post("/keys/{key_id}/revoke")
+@needs(Permission.KEY_MANAGE)
+async def revoke(key_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
+    await preceptor.keys.revoke(KeyId(key_id))
+    request.app.state.gate.keeper.forget()
+    return RedirectResponse("/settings#keys", 303)
+
+
+async def _page(request: Request, preceptor: ThePreceptor, minted: MintedKey | None = None) -> Response:
+    manages = look(request).may(Permission.KEY_MANAGE)
+    keys = (await preceptor.keys.page(limit=200)).items if manages else ()
+    return page(
+        request,
+        "settings.html",
+        here="settings",
+        call=Call("/api/keys") if manages else None,
+        keys=keys,
+        minted=minted,
+        roles=ROLES,
+        settings=preceptor.settings,
+        models=preceptor.session.means.models.default,
+    )
+
+
+def _back(path: str) -> str:
+    """A path of ours, and of no other site."""
+    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/settings"

@@ -1,0 +1,151 @@
+import { follow } from "./live.js";
+const $ = (selector) => document.querySelector(selector);
+const thread = $("#thread"), say = $("#say"), stop = $("#stop"), send = $("#send"), status = $("#status");
+const language = document.documentElement.lang;
+
+// Enter sends, Shift+Enter is a new line.
+for (const form of document.querySelectorAll("form[data-enter]")) {
+  form.querySelector("textarea").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (!send?.hidden) form.requestSubmit();
+  });
+}
+
+if (thread) {
+  // A reader at the end is taken along; one who scrolled up is left alone.
+  const jump = $("#jump");
+  let stick = !location.hash || location.hash === "#end";
+  const atEnd = () => thread.scrollHeight - thread.scrollTop - thread.clientHeight < 48;
+  const toEnd = () => { thread.scrollTop = thread.scrollHeight; };
+  const settle = () => { if (stick) toEnd(); jump.hidden = stick || atEnd(); };
+  thread.addEventListener("scroll", () => { stick = atEnd(); jump.hidden = stick; }, { passive: true });
+  jump.addEventListener("click", () => { stick = true; settle(); thread.focus(); });
+
+  // What a reader opened or closed stays so.
+  thread.addEventListener("click", (event) => {
+    const summary = event.target.closest("summary");
+    if (summary) summary.parentElement.dataset.touched = "1";
+  });
+
+  const busy = (on) => {
+    if (on) thread.setAttribute("aria-busy", "true"); else thread.removeAttribute("aria-busy");
+    if (send) send.hidden = on;
+    if (stop) stop.hidden = !on;
+    status.textContent = on ? status.dataset.busy : status.dataset.done;
+    document.body.dataset.turn = on ? "running" : "done";
+    const select = $("#select");
+    if (select) select.hidden = on || !thread.querySelector(".intermediate");
+  };
+  const listen = (url) => {
+    busy(true);
+    follow(url, {
+      onBatch: settle,
+      onDone() { busy(false); settle(); },
+      onLost() { busy(false); trouble(status.dataset.lost); },
+    });
+  };
+  const box = $("#trouble");
+  const trouble = (text) => { if (box) { box.textContent = text; box.hidden = !text; } };
+
+  const post = (form, extra = []) => {
+    const body = new URLSearchParams(new FormData(form));
+    for (const [name, value] of extra) body.append(name, value);
+    return fetch(form.action, { method: "POST", body, headers: { "X-Part": "none" } });
+  };
+  say?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const area = say.querySelector("textarea");
+    if (!area.value.trim()) return;
+    send.disabled = true;
+    trouble("");
+    try {
+      const answer = await post(say), told = await answer.json();
+      if (!answer.ok) { trouble(told.detail); return; }
+      area.value = "";
+      $("#nothing")?.remove();
+      $("#undo")?.remove();
+      stick = true;
+      listen(told.stream);
+    } catch {
+      trouble(status.dataset.lost);
+    } finally {
+      send.disabled = false;
+    }
+  });
+  stop?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = stop.querySelector("button");
+    button.disabled = true;
+    try { await post(stop); } finally { button.disabled = false; }
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (!$("#inspector").hidden) { closePanel(); return; }
+    if (stop && !stop.hidden) stop.requestSubmit();
+    else if (document.querySelector(".cleaning")) cleaning(false);
+  });
+
+  // Selecting intermediate steps.
+  const split = $("#split"), bar = $("#cleanup"), select = $("#select");
+  const boxes = () => [...thread.querySelectorAll("input[form=cleanup]")];
+  const worded = (element, number) => {
+    const forms = JSON.parse(element.dataset.forms), kind = new Intl.PluralRules(language).select(number);
+    element.textContent = (forms[kind] ?? forms.many).replace("%(num)s", number.toLocaleString(language));
+  };
+  const count = () => {
+    const picked = boxes().filter((one) => one.checked);
+    const whole = picked.filter((one) => "group" in one.dataset && !one.closest(".delegation").parentElement.closest(".delegation")?.querySelector("[data-group]").checked);
+    const inWhole = (one) => one.closest(".delegation")?.querySelector("[data-group]").checked;
+    const alone = picked.filter((one) => !("group" in one.dataset) && !inWhole(one));
+    worded(bar.querySelector(".count"), picked.filter((one) => !("group" in one.dataset)).length);
+    worded(bar.querySelector(".freed"), [...whole, ...alone].reduce((sum, one) => sum + Number(one.dataset.tokens), 0));
+    for (const button of bar.querySelectorAll("button")) button.disabled = picked.length === 0;
+  };
+  const cleaning = (on) => {
+    split.classList.toggle("cleaning", on);
+    bar.hidden = !on;
+    for (const one of thread.querySelectorAll(".delegation")) if (on) one.open = true;
+    for (const one of boxes()) one.checked = on;
+    count();
+    (on ? bar.querySelector("button") : select)?.focus();
+  };
+  const choose = (event) => {
+    const one = event.target;
+    if (one.form !== bar) return;
+    const group = one.closest(".delegation");
+    if ("group" in one.dataset) for (const inner of group.querySelectorAll("input[form=cleanup]")) inner.checked = one.checked;
+    for (let at = group; at; at = at.parentElement.closest(".delegation")) {
+      const whole = at.querySelector("[data-group]");
+      whole.checked = [...at.querySelectorAll("input[form=cleanup]")].every((inner) => inner === whole || inner.checked);
+    }
+    count();
+  };
+  select?.addEventListener("click", (event) => { event.preventDefault(); cleaning(true); });
+  thread.addEventListener("change", choose);
+  bar.querySelector("[data-cancel]").addEventListener("click", (event) => { event.preventDefault(); cleaning(false); });
+  if (split.classList.contains("cleaning")) cleaning(true);
+
+  // The inspector beside the thread; without a script its link is a page.
+  const panel = $("#inspector");
+  let opener = null;
+  const closePanel = () => { panel.hidden = true; split.classList.remove("inspecting"); opener?.focus(); };
+  thread.addEventListener("click", async (event) => {
+    const link = event.target.closest("[data-inspect]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    opener = link;
+    const answer = await fetch(link.href, { headers: { "X-Part": "context" } });
+    if (!answer.ok) { location.href = link.href; return; }
+    panel.innerHTML = await answer.text();
+    panel.hidden = false;
+    split.classList.add("inspecting");
+    panel.querySelector("[data-close]")?.addEventListener("click", closePanel);
+    panel.focus();
+  });
+
+  if (thread.dataset.stream) listen(thread.dataset.stream);
+  else document.body.dataset.turn = "done";
+  settle();
+}
+document.body.dataset.ready = "1";

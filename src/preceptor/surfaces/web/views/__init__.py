@@ -1,0 +1,1 @@
+"""What pages show, made of what features tell. Pure."""

@@ -1,0 +1,123 @@
+"""What is said in a turn, and what each step of telling it changes on a page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from preceptor.domain.delegation import CONTROL_TOOLS
+from preceptor.domain.messages.message import Message
+
+
+@dataclass(slots=True)
+class ToolUse:
+    name: str
+    arguments: str
+    result: str | None = None
+    is_error: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """Something that was said, whole or as far as it has come."""
+
+    message_id: str
+    span_id: str | None = None
+    text: str = ""
+    whole: bool = False
+    broken: bool = False
+    """It will not be completed, and no model is shown it."""
+    intermediate: bool = False
+    tokens: int = 0
+    weight: int = 0
+    """The tokens that are freed with it: its own, and those of what its tools answered."""
+    tools: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
+    call_id: str | None = None
+    stands_for: int = 0
+    """How many messages it stands for."""
+    kind: str = "step"
+
+    @property
+    def visible(self) -> bool:
+        return bool(self.text.strip() or self.tools) or not self.whole
+
+
+@dataclass(slots=True)
+class Group:
+    """A delegation, and what was said in it."""
+
+    span_id: str
+    reason: str | None = None
+    asked: str | None = None
+    parent: str | None = None
+    items: "list[Step | Group]" = field(default_factory=list["Step | Group"])
+    closed: bool = False
+    tokens: int = 0
+    """What its calls took."""
+    weight: int = 0
+    """What everything that was said in it takes in the context."""
+    why: str | None = None
+    hidden: int = 0
+    kind: str = "group"
+
+    @property
+    def steps(self) -> list[Step]:
+        """What is in it and in those within it."""
+        return [step for step in steps_in(self.items) if step.visible]
+
+    @property
+    def tool_names(self) -> list[str]:
+        return list(dict.fromkeys(tool.name for step in self.steps for tool in step.tools.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Show a part: in the place of what has its id, or at the end of `into`."""
+
+    part: str
+    id: str
+    into: str
+    shown: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    id: str
+    shown: "Group"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    id: str
+
+
+Change = Put | Text | Fold | Drop
+
+
+def completed(step: Step, message: Message) -> Step:
+    step.text, step.whole = message.text, True
+    step.tokens = step.weight = message.tokens
+    step.intermediate = message.is_intermediate
+    step.call_id = message.call_id
+    step.stands_for = len(message.sources)
+    step.tools = {
+        call.id: ToolUse(call.name, call.malformed or msgspec.json.encode(call.arguments).decode())
+        for call in message.tool_calls
+        if call.name not in CONTROL_TOOLS
+    }
+    return step
+
+
+def steps_in(items: Sequence[Step | Group]) -> Iterator[Step]:
+    for item in items:
+        if isinstance(item, Step):
+            yield item
+        else:
+            yield from steps_in(item.items)

@@ -1,0 +1,182 @@
+"""Templates, agents, what they are told, and decision tables on their pages."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.browsing import Site, watched
+from tests.web.library import make
+
+
+def test_every_line_that_is_told_names_its_source_and_what_is_disabled_is_struck(site: Site, tab: Page):
+    mine = make(site)
+    path = f"/api/agents/{mine.agent_id}/instructions"
+    customized = {"additionalGuidelines": ["Focus on VIPs"], "disabledConstraints": ["Never share passwords"]}
+    site.api("PUT", f"{path}/{mine.family_id}", json={"customizations": customized})
+    tab.goto(f"{site.url}/agents/{mine.agent_id}/effective")
+    told = site.api("GET", f"{path}/effective")
+    lines = tab.locator(".seg:not(.struck)")
+    assert [one.get_by_role("link").count() >= 1 for one in lines.all()] == [True] * lines.count()
+    shown = "\n".join(tab.locator(".seg:not(.struck) .text").all_inner_texts())
+    for line in told["prompt"].split("\n"):
+        assert line.startswith("## ") or line in shown, line
+    expect(tab.locator(".struck")).to_have_text(re.compile("Never share passwords\\s+disabled by the customization"))
+    vip = lines.filter(has_text="Focus on VIPs").get_by_role("link")
+    vip.click()
+    assignment = site.api("GET", path)["items"][0]["assignmentId"]
+    expect(tab).to_have_url(f"{site.url}/agents/{mine.agent_id}#assignment-{assignment}")
+    expect(tab.locator(f"#assignment-{assignment}")).to_be_in_viewport()
+    tab.go_back()
+    lines.filter(has_text="Confirm that it is solved").get_by_role("link").click()
+    expect(tab.locator("#guidelines-2")).to_have_text("Confirm that it is solved")
+
+
+def test_what_was_told_at_another_time_is_compared(site: Site, tab: Page):
+    mine = make(site)
+    before = site.api("GET", f"/api/agents/{mine.agent_id}/instructions")["items"][0]["appliedAt"]
+    site.api("PUT", f"/api/instructions/{mine.family_id}", json={"content": {"tone": "casual"}})
+    tab.goto(f"{site.url}/agents/{mine.agent_id}/effective?then={before}")
+    expect(tab.locator("tr.changed del")).to_have_text("casual")
+    expect(tab.locator("tr.changed ins")).to_have_text("professional")
+
+
+def test_the_effect_of_a_change_is_shown_before_it_is_saved(site: Site, tab: Page):
+    mine = make(site)
+    path = f"/api/agents/{mine.agent_id}/instructions"
+    tab.goto(f"{site.url}/agents/{mine.agent_id}")
+    tab.get_by_text("Customizations").click()
+    tab.get_by_label("Never share passwords").check()
+    effect = tab.locator(".effect").first
+    expect(effect.locator("tr.removed")).to_contain_text("Never share passwords")
+    assert site.api("GET", path)["items"][0]["customizations"]["disabledConstraints"] == []
+    tab.get_by_label("Additional guideline", exact=True).fill("Focus on VIPs")
+    expect(effect.locator("tr.added")).to_contain_text("Focus on VIPs")
+    tab.get_by_role("button", name="Save").click()
+    expect(tab.get_by_label("Never share passwords")).to_be_checked()
+    assert site.api("GET", path)["items"][0]["customizations"] == {
+        "additionalGuidelines": ["Focus on VIPs"],
+        "disabledConstraints": ["Never share passwords"],
+        "reason": None,
+    }
+    tab.get_by_label("switched on").uncheck()
+    tab.get_by_role("button", name="Save").click()
+    expect(tab.locator(".assignment h3")).to_contain_text("switched off")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_instructions_are_given_reordered_and_taken_away(site: Site, *, script: bool):
+    mine = make(site)
+    other = site.api(
+        "POST", "/api/instructions", json={"name": "Other", "type": "system", "content": {"guidelines": ["Hum"]}}
+    )
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        page.get_by_role("combobox", name="Instruction").select_option(other["familyId"])
+        page.get_by_role("button", name="Show the effect").last.click()
+        expect(page.locator("#new tr.added")).to_contain_text(["Hum"])
+        page.get_by_role("button", name="Assign").click()
+        expect(page.locator(".assignment h3")).to_contain_text(["Support", "Other"])
+        page.get_by_role("button", name="Move Other up").click()
+        expect(page.locator("tr.added")).to_contain_text(["Hum"])
+        page.get_by_role("button", name="Save this order").click()
+        expect(page.locator(".assignment h3")).to_contain_text(["Other", "Support"])
+        first = page.locator(".assignment").first
+        first.get_by_role("button", name="Take away…").click()
+        expect(first.locator("tr.removed")).to_contain_text(["Hum"])
+        first.get_by_role("button", name="Take it away").click()
+        expect(page.locator(".assignment")).to_have_count(1)
+    listed = site.api("GET", f"/api/agents/{mine.agent_id}/instructions")["items"]
+    assert [one["familyId"] for one in listed] == [mine.family_id]
+
+
+def test_a_template_is_filled_in_with_a_preview(site: Site, tab: Page):
+    site.api(
+        "POST",
+        "/api/instructions",
+        json={
+            "name": "Greeter",
+            "type": "template",
+            "content": {"systemPrompt": "You greet for {{company}}, {{times}} times."},
+            "variables": [{"name": "company"}, {"name": "times", "type": "number", "default": 2}],
+        },
+    )
+    tab.goto(f"{site.url}/templates")
+    tab.get_by_role("link", name=re.compile("Greeter")).click()
+    expect(tab.locator("#told")).to_contain_text("'company' is required")
+    tab.get_by_label("company").fill("ACME")
+    expect(tab.locator("#told")).to_contain_text("You greet for ACME, 2 times.")
+    tab.get_by_label("Name of the new instruction").fill("Our greeter")
+    tab.get_by_role("button", name="Create").last.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Our greeter")
+    expect(tab.locator("#systemPrompt")).to_contain_text("You greet for ACME, 2 times.")
+
+
+def test_tables_count_what_fired_and_decide_a_case(site: Site, tab: Page):
+    site.talk("¿Tell me of the lottery")
+    tab.goto(f"{site.url}/decision-tables")
+    spam = tab.locator("#DT-002").get_by_role("row", name=re.compile("^spam"))
+    fired = site.api("GET", "/api/reasoning/metrics")["fired"]["DT-002"]
+    expect(spam.get_by_role("cell").last).to_have_text(str(fired["spam"]))
+    card = tab.locator("#DT-002")
+    card.get_by_text("Try a case").click()
+    card.get_by_label("spam_score").fill("0.9")
+    card.get_by_role("button", name="Decide").click()
+    expect(tab).to_have_url(re.compile(r"fact\.spam_score=0\.9"))
+    expect(card.locator("tr.hit")).to_contain_text("spam")
+    expect(card.get_by_role("status")).to_contain_text("action = block")
+
+
+def test_pages_show_what_the_reader_may_see_and_nothing_of_another_organisation(site: Site):
+    mine = make(site)
+    site.api("POST", "/api/users", json={"userId": "vivi", "name": "Vivi", "role": "viewer"})
+    cookies = site.cookies_of("vivi")
+    with site.context(cookies=cookies) as context, watched(context.new_page(), site.url, ("403",)) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        expect(page.get_by_role("link", name="Instructions")).to_have_count(0)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Support agent")
+        expect(page.locator(".assignment")).to_have_count(0)
+        page.goto(f"{site.url}/decision-tables")
+        expect(page.get_by_role("columnheader", name="Fired")).to_have_count(0)
+        for path in (f"/instructions/{mine.family_id}", f"/agents/{mine.agent_id}/effective", "/templates"):
+            answer = page.goto(site.url + path)
+            assert answer
+            assert answer.status == 403
+    site.api("POST", "/api/orgs", json={"orgId": "foreigners", "name": "Foreigners"})
+    foreign = site.cookies_of("admin", "foreigners")
+    with site.context(cookies=foreign) as context, watched(context.new_page(), site.url, ("404",)) as page:
+        for path in (
+            f"/instructions/{mine.family_id}",
+            f"/agents/{mine.agent_id}",
+            f"/instructions/{mine.family_id}/edit",
+        ):
+            answer = page.goto(site.url + path)
+            assert answer
+            assert answer.status == 404
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "count"), [("ru", "Инструкции", "3 изменения"), ("vi", "Chỉ dẫn", "3 thay đổi")]
+)
+def test_the_library_speaks_the_language_that_was_chosen(site: Site, language: str, title: str, count: str):
+    mine = make(site)
+    cookies = [*site.cookies, {"name": "preceptor_language", "value": language, "url": site.url}]
+    with site.tab(cookies=cookies) as page:
+        page.goto(f"{site.url}/instructions")
+        expect(page.get_by_role("heading", level=1)).to_have_text(title)
+        own, agent = f"/instructions/{mine.family_id}", f"/agents/{mine.agent_id}"
+        for path in (
+            own,
+            f"{own}/edit",
+            f"{own}/test",
+            f"{own}/archive",
+            agent,
+            f"{agent}/effective",
+            "/templates",
+            "/decision-tables",
+        ):
+            answer = page.goto(site.url + path)
+            assert answer
+            assert answer.status == 200, path
+        page.goto(f"{site.url}{own}/diff?mode=field")
+        expect(page.get_by_text(count)).to_be_visible()

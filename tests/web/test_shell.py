@@ -1,0 +1,125 @@
+"""What every page has: sign-in, security headers, languages, themes, accessibility."""
+
+import json
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+
+from preceptor.surfaces.web import assets
+from tests.requirements import covers
+from tests.web.browsing import Site, findings, watched
+
+LIBRARY = ("/instructions", "/instructions/new", "/templates", "/agents", "/decision-tables")
+PAGES = ["/conversations", "/conversations/new", "/start", "/settings", *LIBRARY]
+"""Every page that needs no id. Add yours here."""
+VIEWS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
+}
+
+
+def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Site):
+    link = site.link()
+    with site.tab(cookies=[]) as page:
+        page.goto(link)
+        expect(page).to_have_url(f"{site.url}/conversations")
+        assert [(one.get("name"), one.get("httpOnly")) for one in page.context.cookies()] == [
+            ("preceptor_session", True)
+        ]
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_text("You are signed out.")).to_be_visible()
+        assert page.context.cookies() == []
+    with site.context(cookies=[]) as context, watched(context.new_page(), site.url, ("401",)) as page:
+        page.goto(link)
+        expect(page.get_by_text("preceptor link")).to_be_visible()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_page_has_an_accessibility_finding(site: Site, view: str):
+    with site.tab(**VIEWS[view]) as page:
+        for path in PAGES:
+            page.goto(site.url + path)
+            assert findings(page) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
+
+
+def test_a_form_from_another_site_does_nothing(site: Site):
+    cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
+    foreign = ({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil.example"})
+    for headers in foreign:
+        answer = httpx2.post(
+            f"{site.url}/settings/keys",
+            data={"name": "evil", "role": "admin"},
+            headers={"cookie": cookie, **headers},
+            trust_env=False,
+        )
+        assert answer.status_code == 403
+    assert "evil" not in json.dumps(site.api("GET", "/api/keys"))
+
+
+@covers("S26")
+def test_every_page_has_a_strict_policy_and_says_it_is_not_to_be_kept(site: Site, tab: Page):
+    for path in PAGES:
+        answer = tab.goto(site.url + path)
+        assert answer
+        policy = answer.headers["content-security-policy"]
+        assert "unsafe" not in policy
+        assert "default-src 'none'" in policy
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_assets_are_small_and_kept_for_ever(site: Site):
+    sizes = dict.fromkeys((".js", ".css"), 0)
+    for name, asset in assets.assets().items():
+        answer = httpx2.get(site.url + assets.address(name), trust_env=False)
+        assert answer.content == asset.plain
+        assert "immutable" in answer.headers["cache-control"]
+        for kind in sizes:
+            sizes[kind] += len(asset.plain) if name.endswith(kind) else 0
+    assert sizes[".js"] <= 40_000
+    assert sizes[".css"] <= 30_000
+
+
+def test_an_address_that_leads_nowhere_and_a_thing_that_is_not_there_are_told_as_pages(site: Site):
+    with site.context() as context, watched(context.new_page(), site.url, ("404",)) as page:
+        for path in ("/nowhere", "/conversations/no-such-thing"):
+            answer = page.goto(site.url + path)
+            assert answer
+            assert answer.status == 404
+            expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("There is nothing here"))
+            assert findings(page) == []
+
+
+def test_language_and_theme_are_chosen_and_kept(site: Site, tab: Page):
+    tab.goto(f"{site.url}/settings")
+    for language, title, permissions in (
+        ("ru", "Настройки", "18 прав"),
+        ("vi", "Cài đặt", "18 quyền"),
+        ("en", "Settings", "18 permissions"),
+    ):
+        tab.locator("select[name=language]").select_option(language)
+        tab.locator("select[name=theme]").select_option("dark")
+        tab.locator("form[action='/settings/look'] button").click()
+        expect(tab.get_by_role("heading", level=1)).to_have_text(title)
+        expect(tab.locator("html")).to_have_attribute("lang", language)
+        expect(tab.locator("html")).to_have_attribute("data-theme", "dark")
+        expect(tab.get_by_text(permissions)).to_be_visible()
+
+
+def test_a_key_is_shown_once_works_and_is_revoked(site: Site, tab: Page):
+    tab.goto(f"{site.url}/settings")
+    tab.get_by_label("Name", exact=True).fill("<b>for curl</b>")
+    tab.locator("form[action^='/settings/keys'] select").select_option("viewer")
+    tab.get_by_role("button", name="Make a key").click()
+    key = tab.locator("#minted").inner_text()
+    with site.served.client(key) as client:
+        assert client.get("/api/conversations").status_code == 200
+        tab.goto(f"{site.url}/settings")
+        expect(tab.locator("#minted")).to_have_count(0)
+        tab.get_by_role("row", name="<b>for curl</b>").get_by_role("button").click()
+        expect(tab.get_by_role("row", name="<b>for curl</b>")).to_contain_text("revoked")
+        assert client.get("/api/conversations").status_code == 401

@@ -1,0 +1,58 @@
+"""The first run: never a blank page, a demo that is labelled as one, and a tour."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.serving import serving
+from tests.web.browsing import Site, findings
+from tests.web.conftest import QUIET
+from tests.web.provider import Provider
+
+
+@pytest.fixture(scope="module")
+def fresh(browser: Browser, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
+    folder: Path = tmp_path_factory.mktemp("fresh")
+    with serving(folder, **QUIET | {"PRECEPTOR_MODEL_URL": provider.url}) as served:
+        site = Site(served, provider, browser)
+        site.sign_in()
+        yield site
+
+
+def test_an_empty_installation_offers_a_demo_that_is_answered_before_ones_eyes(fresh: Site):
+    with fresh.tab() as page:
+        page.goto(fresh.url)
+        expect(page.get_by_role("heading", name="Nothing has been said yet")).to_be_visible()
+        assert findings(page) == []
+        page.get_by_role("button", name="Set up the demo").click()
+        expect(page.locator("h1")).to_have_text("Order 4711 is late (demo)")
+        expect(page.locator("details.delegation")).to_have_js_property("open", value=True)
+        expect(page.locator("body[data-turn=done]")).to_be_attached()
+        expect(page.locator(".final")).to_contain_text("three days after the promised date")
+        expect(page.locator(".bar .chip", has_text="demo")).to_be_visible()
+        page.locator(".final [data-inspect]").click()
+        panel = page.locator("#inspector")
+        expect(panel.locator(".seg", has_text="Find out where an order is")).to_contain_text("instruction")
+        expect(panel.locator("#unattributed")).to_have_text("0 tokens without a source")
+
+
+def test_every_demo_conversation_is_marked_and_the_tour_leads_to_them(fresh: Site):
+    with fresh.tab() as page:
+        page.goto(f"{fresh.url}/conversations")
+        expect(page.locator("[data-item]")).to_have_count(3)
+        expect(page.locator("[data-item] .chip", has_text="demo")).to_have_count(3)
+        page.goto(f"{fresh.url}/start")
+        expect(page.get_by_role("heading", name="A tour of three minutes")).to_be_visible()
+        assert findings(page) == []
+        page.get_by_role("link", name="Open it").click()
+        expect(page.locator("h1")).to_contain_text("(demo)")
+
+
+def test_whoever_may_not_set_it_up_is_not_offered_it(fresh: Site):
+    fresh.api("POST", "/api/users", json={"userId": "vera", "name": "Vera", "role": "viewer"})
+    with fresh.tab(cookies=fresh.cookies_of("vera")) as page:
+        page.goto(fresh.url)
+        expect(page.get_by_role("heading", name="Nothing has been said yet")).to_be_visible()
+        expect(page.get_by_role("button", name="Set up the demo")).to_have_count(0)
