@@ -994,12 +994,8 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "L1 L2 L3 L4 L6 L7",
     ),
     "connections": (
-        # Control tools over MCP
-        "R31",
         # Capabilities of a model
         "R197",
-        # Faults and attacks
-        "S20 S21",
     ),
     "history": (
         # Parameters and runtime

@@ -1,12 +1,16 @@
 """Write the reference pages that come from the code. `make docs` runs it; a test holds the pages to it."""
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
+from preceptor.app import Preceptor
 from preceptor.domain.reasoning.routing import BINDING, ROUTING, patience
 from preceptor.domain.reasoning.verdict import GATE
 from preceptor.domain.reasoning.visibility import OUTPUTS
 from preceptor.settings import PREFIX, Settings
+from preceptor.surfaces.http import create_app
 
 ROOT = Path(__file__).parent.parent
 HEAD = """# Settings
@@ -50,9 +54,17 @@ def tables_page() -> str:
     return "\n\n".join([TABLES_HEAD.rstrip(), *(f"{table}\n\nVersion `{table.version}`." for table in TABLES)]) + "\n"
 
 
+def openapi_page() -> str:
+    """The document of the HTTP API, as a server with these settings gives it at /openapi.json."""
+    nothing: Any = None
+    app = create_app(Preceptor(nothing, Settings.model_construct(), nothing))
+    return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"
+
+
 PAGES = {
     ROOT / "docs" / "reference" / "settings.md": settings_page,
     ROOT / "docs" / "reference" / "decision-tables.md": tables_page,
+    ROOT / "docs" / "reference" / "openapi.json": openapi_page,
 }
 
 if __name__ == "__main__":

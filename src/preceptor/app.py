@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
+from preceptor.adapters.connections import Connections
 from preceptor.adapters.documents import InThread
 from preceptor.adapters.guardians.choosing import guardian_of
 from preceptor.adapters.models.registry import ModelRegistry
@@ -43,10 +44,12 @@ from preceptor.engine.installation import Installation
 from preceptor.engine.instructions import Instructions
 from preceptor.engine.keys import Keys
 from preceptor.engine.labels import Labels
+from preceptor.engine.mcp_servers import McpServers
 from preceptor.engine.messages import Messages
 from preceptor.engine.orgs import Orgs
 from preceptor.engine.outcomes import Outcomes
 from preceptor.engine.ports import Guardian, Models, World
+from preceptor.engine.providers import Providers
 from preceptor.engine.reasoning import Reasoning
 from preceptor.engine.replays import Replays
 from preceptor.engine.run import LEASE, Means
@@ -100,6 +103,14 @@ class Preceptor:
     @property
     def agents(self) -> Agents:
         return Agents(self.session)
+
+    @property
+    def providers(self) -> Providers:
+        return Providers(self.session)
+
+    @property
+    def mcp_servers(self) -> McpServers:
+        return McpServers(self.session)
 
     @property
     def assignments(self) -> Assignments:
@@ -267,6 +278,7 @@ async def _means(
 ) -> AsyncGenerator[Means]:
     """What turns are taken with; on the way out, those that still run are left to be taken up again."""
     registry = ModelRegistry(settings)
+    connections = Connections(registry)
     runner = InProcess()
     limits = Limits(
         iterations=settings.max_iterations,
@@ -294,10 +306,12 @@ async def _means(
             product_name=settings.product_name,
             language=settings.language,
             lease=lease,
+            connector=connections,
             webhooks=webhooks,
         )
     finally:
         await runner.close()
+        await connections.close()
         await webhooks.close()
         await registry.close()
         if guardian is not None:

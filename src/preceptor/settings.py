@@ -109,6 +109,9 @@ class Settings(BaseSettings):
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Python tools to register, as module:attribute, separated by commas."
     )
+    mcp_servers: Annotated[Path, AfterValidator(_whole)] | None = Field(
+        default=None, description="TOML or JSON file of MCP servers whose tools agents may use once approved."
+    )
     guard_enabled: bool = Field(default=True, description="Let a guardian judge what users write.")
     guard_mode: Mode = Field(default=Mode.ENFORCE, description="enforce (block what is Unsafe) or report.")
     guard_provider_type: GuardProvider = Field(

@@ -13,7 +13,7 @@ import psycopg
 from fastapi import FastAPI
 
 from preceptor import Preceptor
-from preceptor.adapters.storage.tables import metadata
+from preceptor.adapters.storage.connection_tables import metadata
 from preceptor.domain.ids import KeyId, OrgId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey, hash_of, key_text
 from preceptor.domain.ownership import SYSTEM, Permission, Role, permissions_of
@@ -66,6 +66,19 @@ NEEDS: dict[str, Permission] = {
     "agents_page": Permission.AGENT_READ,
     "agents_get": Permission.AGENT_READ,
     "agents_change": Permission.AGENT_WRITE,
+    "providers_create": Permission.SETTINGS_MANAGE,
+    "providers_page": Permission.SETTINGS_MANAGE,
+    "providers_get": Permission.SETTINGS_MANAGE,
+    "providers_change": Permission.SETTINGS_MANAGE,
+    "providers_remove": Permission.SETTINGS_MANAGE,
+    "providers_test": Permission.SETTINGS_MANAGE,
+    "mcp_servers_create": Permission.SETTINGS_MANAGE,
+    "mcp_servers_page": Permission.SETTINGS_MANAGE,
+    "mcp_servers_get": Permission.SETTINGS_MANAGE,
+    "mcp_servers_change": Permission.SETTINGS_MANAGE,
+    "mcp_servers_remove": Permission.SETTINGS_MANAGE,
+    "mcp_servers_refresh": Permission.SETTINGS_MANAGE,
+    "mcp_servers_approve": Permission.SETTINGS_MANAGE,
     "assignments_assign": Permission.AGENT_WRITE,
     "assignments_page": Permission.INSTRUCTION_READ,
     "assignments_effective": Permission.INSTRUCTION_READ,
@@ -143,6 +156,12 @@ BODIES: dict[str, Json] = {
     "outcomes_rate": {"score": 5},
     "agents_create": {"name": "Example"},
     "agents_change": {"name": "Example"},
+    "providers_create": {"providerId": "example", "kind": "openai", "apiKey": "Example"},
+    "providers_change": {"apiKey": "Example"},
+    "providers_test": {"model": "example"},
+    "mcp_servers_create": {"serverId": "example", "url": "https://api.openai.com/mcp"},
+    "mcp_servers_change": {"apiKey": "Example"},
+    "mcp_servers_approve": {"tools": []},
     "assignments_assign": {"instructionId": "{template_id}"},
     "assignments_impact": {"instructionId": "{family_id}"},
     "assignments_change": {"priority": 1},
@@ -242,10 +261,15 @@ async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, 
     steps = [{"index": 0, "name": name, "command": command}]
     execution = await until_ended(client, await client.post("/api/executions", json={"steps": steps}))
     replay = await until_ended(client, await client.post("/api/replays", json={"turnIds": [turn["turnId"]]}))
+    provider = {"providerId": name, "kind": "openai", "apiKey": name}
+    await client.post("/api/providers", json=provider)
+    await client.post("/api/mcp-servers", json={"serverId": name, "url": f"https://api.openai.com/{name}"})
     return {
         "experiment_id": experiment["experimentId"],
         "execution_id": execution["executionId"],
         "replay_id": replay["replayId"],
+        "provider_id": name,
+        "server_id": name,
         "agent_id": agent["agentId"],
         "family_id": assigned["familyId"],
         "conversation_id": conversation["conversationId"],

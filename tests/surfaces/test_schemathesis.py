@@ -19,6 +19,7 @@ from preceptor.domain.instructions.instruction import Variables
 from preceptor.domain.instructions.shipped import SHIPPED
 from preceptor.domain.instructions.version import WrittenPin
 from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.providers import Url
 from preceptor.domain.reasoning.tables import shown, tables
 from preceptor.domain.value import Json, Text
 from tests.requirements import covers
@@ -27,6 +28,8 @@ from tests.serving import serving
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
 EXAMPLES = 1000 if NIGHTLY else 10
 SEED = 20_260
+NOBODY = "http://127.0.0.1:9"
+"""Where nobody answers."""
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
 IMPORT = "POST /api/instructions/import"
 ATTACH = "POST /api/attachments"
@@ -37,6 +40,7 @@ JSON_OBJECT = TypeAdapter[Any](dict[Text, Json])
 CUSTOMIZATIONS = TypeAdapter[Any](Customizations)
 PIN = TypeAdapter[Any](WrittenPin)
 PARAMETERS = TypeAdapter[Any](RequestParameters)
+URL = TypeAdapter[Any](Url)
 RULES = TypeAdapter[Any](ValidationRules | None)
 
 the: Any = schemathesis
@@ -120,6 +124,13 @@ def speak_with_a_model_there_is(case: Any, body: Any) -> None:
         case.body = body | {"model": None}
 
 
+def call_someone_allowed(case: Any, body: Any) -> None:
+    """At an address that the operator has named."""
+    kind = body.get("kind")
+    if fits(URL, body.get("url")) or (kind == "openai-compatible" and body.get("url", None) is None):
+        case.body = body | {"url": f"{NOBODY}/v1"}
+
+
 SAID: dict[str, Callable[[Any, Any], None]] = {
     "POST /api/attachments": attach,
     "GET /api/conversations/{conversation_id}/events": follow,
@@ -128,6 +139,10 @@ SAID: dict[str, Callable[[Any, Any], None]] = {
     "GET /api/agents/{agent_id}/instructions/effective": look_back,
     "GET /api/reasoning/metrics": lambda case, _: be_a_period(case.query),
     "POST /api/reasoning/back-test": lambda _, body: be_a_period(body),
+    "POST /api/providers": call_someone_allowed,
+    "PATCH /api/providers/{provider_id}": call_someone_allowed,
+    "POST /api/mcp-servers": call_someone_allowed,
+    "PATCH /api/mcp-servers/{server_id}": call_someone_allowed,
     "POST /api/agents": speak_with_a_model_there_is,
     "PATCH /api/agents/{agent_id}": speak_with_a_model_there_is,
 }
@@ -248,7 +263,7 @@ def test_no_generated_request_breaks_a_promise_of_the_document(database_url: str
     found: list[str] = []
     script = tmp_path / "script.json"
     script.write_text('[{"text": "Understood.", "repeat": true}]')
-    model = {"PRECEPTOR_MODEL": f"scripted:{script}"}
+    model = {"PRECEPTOR_MODEL": f"scripted:{script}", "PRECEPTOR_EGRESS_ALLOW": NOBODY}
     with serving(tmp_path, PRECEPTOR_DATABASE_URL=database_url, **GENEROUS, **model) as served:
         config = configuration(served.url, served.admin_key, coverage=coverage)
         schema = the.openapi.from_url(f"{served.url}/openapi.json", config=config)

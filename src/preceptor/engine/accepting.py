@@ -18,6 +18,7 @@ from preceptor.engine.attachments import expanded, images_for
 from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
 from preceptor.engine.compiled import Compiled
+from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled, enroll
@@ -99,9 +100,10 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
 
 
 async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, turn_id: TurnId) -> Run:
-    means, conversation_id = session.means, wanted.conversation.conversation_id
+    conversation_id = wanted.conversation.conversation_id
     enrolled = await _enrolled(work, session, wanted, agent)
     agent, compiled = enrolled.agent, enrolled.compiled
+    means = await connected(work, session, compiled.head)
     name = agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
     client = wanted.client
@@ -180,10 +182,11 @@ def spoken_by(work: Work, means: Means, enrolled: Enrolled, counter: TokenCounte
     agent, compiled = enrolled.agent, enrolled.compiled
     key = work.org, agent.agent_id, enrolled.arms
     known = means.voices.get(key)
-    if known is not None and known.compiled is compiled and known.revision == agent.revision:
+    same = known is not None and known.compiled is compiled and known.tools is means.tools
+    if known is not None and same and known.revision == agent.revision:
         return known
     voice = voice_of(agent, compiled, means.tools.specs(agent.tools), counter)
-    spoken = means.voices[key] = Spoken(compiled, agent.revision, voice, keep(voice))
+    spoken = means.voices[key] = Spoken(compiled, agent.revision, voice, keep(voice), means.tools)
     return spoken
 
 

@@ -23,11 +23,12 @@ from preceptor.domain.messages.message import Message, Role, Text, encode
 from preceptor.domain.prompts.assemble import Placed, for_models
 from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.engine.branching import switch
+from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.guarding import GuardClient
 from preceptor.engine.looking import Look, at_rest, next_view, said_in
 from preceptor.engine.policing import guard_of
-from preceptor.engine.ports import Work
+from preceptor.engine.ports import Models, Work
 from preceptor.engine.preconditions import IfMatch
 from preceptor.engine.session import Session
 from preceptor.engine.squashing import Squash, Squashed
@@ -48,6 +49,7 @@ class Read:
     sources: tuple[Placed, ...]
     sums: dict[int, int]
     guard: GuardClient
+    models: Models
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,10 @@ class Compacting:
         chosen = selected(self.wanted, said)
         sources = tuple(for_models(each) for each in said if each.place in chosen)
         agent = await work.agents.find(look.conversation.agent_id)
-        means = self.session.means
+        means = await connected(work, self.session)
         policy = GuardPolicy(enabled=False) if agent is None else guard_of(means, agent)
         guard = GuardClient(means.guardian, policy)
-        return Read(look, agent and agent.model, sources, _sums(look.runs, said), guard)
+        return Read(look, agent and agent.model, sources, _sums(look.runs, said), guard, means.models)
 
     async def _squashed(self, read: Read) -> Squashed | None:
         """What is to stand in their place: what a person wrote, everything they say, or what a model makes of it."""
@@ -95,7 +97,7 @@ class Compacting:
             return None
         if strategy is Strategy.CONCAT:
             return Squashed(concatenated(each.message for each in read.sources))
-        models = self.session.means.models
+        models = read.models
         name = self.summary_model or read.agents_model
         model, counter = models.find(name), models.counter(name)
         written = await Squash(self.session, self.conversation_id, strategy, model, counter).write(read.sources)
@@ -140,7 +142,7 @@ class Compacting:
             kind=kind_of(self.wanted.strategy),
             parts=parts,
             instructions=(),
-            tokens=tokens_of(parts, self.session.means.models.counter(read.agents_model)),
+            tokens=tokens_of(parts, read.models.counter(read.agents_model)),
             created_at=self.session.world.now(),
             agent_id=read.look.conversation.agent_id,
             call_id=squashed.call_id,

@@ -10,6 +10,7 @@ from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import LeftOut
 from preceptor.engine.accepting import pins_for, spoken_by
+from preceptor.engine.connecting import connected
 from preceptor.engine.enrolling import enroll
 from preceptor.engine.policing import guarded
 from preceptor.engine.ports import Work
@@ -60,9 +61,9 @@ class Foreseeing:
         agent = await work.agents.find(conversation.agent_id)
         if agent is None:
             raise NotFound("agent", conversation.agent_id)
-        means = self.session.means
         enrolled = await enroll(work, self.session, agent, conversation)
         agent, compiled = enrolled.agent, enrolled.compiled
+        means = await connected(work, self.session, compiled.head)
         name = agent.model or means.models.default
         model, counter = means.models.find(name), means.models.counter(name)
         spoken = spoken_by(work, means, enrolled, counter)

@@ -24,7 +24,13 @@ from preceptor.engine.library import (
     PublishedRepository,
     RatingRepository,
 )
-from preceptor.engine.repositories import AttachmentRepository, HistoryRepository, ViewRepository
+from preceptor.engine.repositories import (
+    AttachmentRepository,
+    HistoryRepository,
+    McpServerRepository,
+    ProviderRepository,
+    ViewRepository,
+)
 from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
 from preceptor.engine.task_rows import TaskWork
 
@@ -206,6 +212,12 @@ class Work(Experimenting, TaskWork, Protocol):
 
     @property
     def attachments(self) -> AttachmentRepository: ...
+
+    @property
+    def providers(self) -> ProviderRepository: ...
+
+    @property
+    def mcp_servers(self) -> McpServerRepository: ...
 
     @property
     def idempotency(self) -> IdempotencyRepository: ...

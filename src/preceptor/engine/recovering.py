@@ -18,6 +18,7 @@ from preceptor.domain.times import from_micros
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.engine.attachments import images_for
+from preceptor.engine.connecting import connected
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.remembering import Asking, Past, remember
@@ -65,7 +66,7 @@ async def events_of(work: Work, row: TurnRow) -> list[Event]:
 
 
 async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, events: list[Event]) -> Run:
-    means, world = session.means, session.world
+    means, world = await connected(work, session), session.world
     assert turn.accepted is not None
     pins = turn.accepted.pins
     parameters = RequestParameters.model_validate(pins.parameters)

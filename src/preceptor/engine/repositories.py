@@ -1,4 +1,4 @@
-"""Where views, what is left of requests in them, and attachments are kept."""
+"""Where views, what is left of requests in them, attachments and connections are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,8 @@ from typing import Protocol
 from preceptor.domain.conversations.view import View
 from preceptor.domain.history.segment import State
 from preceptor.domain.ids import AttachmentId, ConversationId, UserId, ViewId
+from preceptor.domain.mcp_servers import StoredServer
+from preceptor.domain.providers import Provider
 
 
 class ViewRepository(Protocol):
@@ -51,3 +53,27 @@ class AttachmentRepository(Protocol):
     async def erase(self, conversation: ConversationId) -> int: ...
 
     async def forget_unsent(self, before: datetime) -> int: ...
+
+
+class ProviderRepository(Protocol):
+    async def add(self, provider: Provider, sealed: bytes | None) -> None: ...
+
+    async def replace(self, provider: Provider, sealed: bytes | None) -> None: ...
+
+    async def remove(self, provider_id: str) -> None: ...
+
+    async def find(self, provider_id: str) -> tuple[Provider, bytes | None] | None: ...
+
+    async def all(self) -> list[tuple[Provider, bytes | None]]: ...
+
+
+class McpServerRepository(Protocol):
+    async def add(self, server: StoredServer, sealed: bytes | None) -> None: ...
+
+    async def replace(self, server: StoredServer, sealed: bytes | None) -> None: ...
+
+    async def remove(self, server_id: str) -> None: ...
+
+    async def find(self, server_id: str) -> tuple[StoredServer, bytes | None] | None: ...
+
+    async def all(self) -> list[tuple[StoredServer, bytes | None]]: ...

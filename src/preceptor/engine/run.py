@@ -17,6 +17,7 @@ from preceptor.domain.prompts.prompt import Sampling
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.turns.facts import Altered, LeftOut, Pins
 from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.connections import Connector, OwnProvider, OwnServer
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
@@ -56,6 +57,9 @@ class Means:
     """How a main agent's calls begin, by its voice and whether it may delegate."""
     blobs: set[tuple[OrgId, str]] = field(default_factory=set[tuple[OrgId, str]])
     """Texts that are kept already."""
+    connector: Connector | None = None
+    """Makes the connections of organisations that have their own."""
+    connected: dict[OrgId, "Connected"] = field(default_factory=dict[OrgId, "Connected"])
     running: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
     """Turns that this process takes now."""
     stopping: set[TurnId] = field(default_factory=set[TurnId])
@@ -73,6 +77,15 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
+class Connected:
+    """The means of one organisation, as long as its audit trail ends in this hash."""
+
+    head: bytes
+    made_from: tuple[tuple[OwnProvider, ...], tuple[OwnServer, ...]]
+    means: Means
+
+
+@dataclass(frozen=True, slots=True)
 class Spoken:
     """A voice and what it was made from."""
 
@@ -80,6 +93,7 @@ class Spoken:
     revision: int
     voice: Voice
     kept: Kept
+    tools: object = None
 
 
 @dataclass(frozen=True, slots=True)

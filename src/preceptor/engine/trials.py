@@ -26,11 +26,13 @@ from preceptor.domain.instructions.version import FIRST, Part
 from preceptor.domain.reasoning.metrics import chrf
 from preceptor.domain.value import made
 from preceptor.engine.compiled import Compilations, Compiled, compiled
+from preceptor.engine.connecting import connected
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import foreign, present, speaking
 from preceptor.engine.impact import NEXT
 from preceptor.engine.instructions import drafted
 from preceptor.engine.ports import Work
+from preceptor.engine.run import Means
 from preceptor.engine.session import Session
 from preceptor.engine.shelf import found
 from preceptor.engine.trying import Heard, Tried
@@ -94,8 +96,7 @@ class Trials:
 
     async def _run(self, wish: NewTrial, trial: Trial, told: Compiled, content: Content, heard: Heard | None) -> Trial:
         """Put it to the model: the input, and each example. The guardian is heard first, as in any turn."""
-        means = self.session.means
-        name = await self._model(trial.agent_id)
+        name, means = await self._model(trial.agent_id)
         tried = Tried(self.session, means.models.find(name), means.models.counter(name), told)
         answered = await tried.answer(wish.input, heard)
         rules = told.effective.validation_rules
@@ -115,11 +116,12 @@ class Trials:
             }
         )
 
-    async def _model(self, agent_id: AgentId | None) -> str | None:
-        if agent_id is None:
-            return None
-        agent = await self.session.read(lambda work: work.agents.find(agent_id))
-        return agent and agent.model
+    async def _model(self, agent_id: AgentId | None) -> tuple[str | None, Means]:
+        async def program(work: Work) -> tuple[str | None, Means]:
+            agent = None if agent_id is None else await work.agents.find(agent_id)
+            return agent and agent.model, await connected(work, self.session)
+
+        return await self.session.read(program)
 
 
 def step_from(base: InstructionVersion, said: Authored) -> Part:

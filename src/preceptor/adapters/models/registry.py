@@ -10,11 +10,13 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from preceptor.adapters.egress import Door, Egress, NotAllowedOut, door_to, doors_of
+from preceptor.adapters.mcp.servers import OperatorServer, read_servers
 from preceptor.adapters.models.anthropic import Anthropic
 from preceptor.adapters.models.corrections import Corrections, read_corrections
 from preceptor.adapters.models.known import capabilities_of
 from preceptor.adapters.models.local import LocalModel, find_local
 from preceptor.adapters.models.openai_compatible import OpenAICompatible
+from preceptor.adapters.models.provided import Provided, knows, model_of
 from preceptor.adapters.models.recorded import NAME as DEMO
 from preceptor.adapters.models.recorded import RecordedModel
 from preceptor.adapters.models.scripted import ScriptedModel, read_script
@@ -22,6 +24,8 @@ from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import CannotStart, Invalid
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.reply import ModelFailure
+from preceptor.domain.providers import ProviderKind
+from preceptor.engine.connections import OwnProvider
 from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.settings import Settings
 
@@ -33,7 +37,10 @@ LISTING = 5.0
 FIRST_LISTED = "openai-compatible:"
 """The model of PRECEPTOR_MODEL_URL that its server lists first."""
 
-_FORMS = "local, openai:NAME, anthropic:NAME, openai-compatible:NAME or scripted:FILE"
+_FORMS = (
+    "local, openai:NAME, anthropic:NAME, openai-compatible:NAME or scripted:FILE; with the extra `providers` also "
+    "PROVIDER:NAME"
+)
 
 
 @dataclass(eq=False)
@@ -47,6 +54,7 @@ class ModelRegistry:
 
     settings: Settings
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    mcp_servers: Mapping[str, OperatorServer] = field(init=False)
     egress: Egress = field(init=False)
     default: str = field(init=False)
     _made: dict[str, ChatModel] = field(default_factory=dict[str, ChatModel], init=False)
@@ -59,6 +67,7 @@ class ModelRegistry:
         self.default = self.settings.model or self._chosen()
         if self.settings.model_capabilities is not None:
             self._corrections = read_corrections(self.settings.model_capabilities)
+        self.mcp_servers = read_servers(self.settings.mcp_servers)
         self.egress = Egress(
             (*self._own_doors(), *(door for one in self.settings.egress_allow for door in doors_of(one)))
         )
@@ -84,8 +93,20 @@ class ModelRegistry:
         return self._made.get(wanted) or self._make(wanted)
 
     def counter(self, name: str | None) -> TokenCounter:
-        capabilities = self.find(name).capabilities
-        return counter(capabilities.vocabulary, estimated=capabilities.estimated)
+        return self.counter_of(self.find(name))
+
+    def counter_of(self, model: ChatModel) -> TokenCounter:
+        return counter(model.capabilities.vocabulary, estimated=model.capabilities.estimated)
+
+    def of(self, provider: OwnProvider, model: str) -> ChatModel:
+        """A model of an organisation's own provider, with its key and at its address."""
+        name = f"{provider.provider_id}:{model}"
+        known = self._known(f"{provider.kind}:{model}", model)
+        key = None if provider.key is None else SecretStr(provider.key)
+        if key is None and provider.kind is not ProviderKind.OPENAI_COMPATIBLE:
+            raise NoSuchModel(f"{name} needs a key. Enter it at the provider {provider.provider_id!r}.")
+        kind = Anthropic if provider.kind is ProviderKind.ANTHROPIC else OpenAICompatible
+        return kind(model, provider.url, key, self.egress, known)
 
     async def prepare(self) -> None:
         """Where no model is named, wait until the server of PRECEPTOR_MODEL_URL has told its first, or failed to."""
@@ -134,7 +155,7 @@ class ModelRegistry:
 
     def _own_doors(self) -> tuple[Door, ...]:
         """The addresses of the settings: the operator named them, so they may lie in the operator's own network."""
-        known = door_to(OPENAI), door_to(ANTHROPIC)
+        known = door_to(OPENAI), door_to(ANTHROPIC), *(one.door for one in self.mcp_servers.values() if one.door)
         if self.settings.model_url is None:
             return known
         try:
@@ -162,8 +183,11 @@ class ModelRegistry:
                 return self._anthropic(model)
             case "demo":
                 return self._made.setdefault(DEMO, RecordedModel())
-            case _:
+            case "local":
                 return self._embedded()
+            case _:
+                made = Provided(name, model_of(name, self.egress), self._known(name, model))
+                return self._made.setdefault(name, made)
 
     def _embedded(self) -> LocalModel:
         """One for all: it is a process with weights in its memory."""
@@ -203,7 +227,8 @@ def _form(name: str) -> tuple[str, str]:
     form, colon, model = name.partition(":")
     if name in {"local", DEMO, FIRST_LISTED}:
         return form, ""
-    if form not in {"openai", "anthropic", "openai-compatible", "scripted"} or not colon or not model.strip():
+    ours = form in {"openai", "anthropic", "openai-compatible", "scripted"}
+    if not colon or not model.strip() or not (ours or knows(form)):
         raise NoSuchModel(f"{name!r} is not the name of a model. Write {_FORMS}.")
     return form, model
 

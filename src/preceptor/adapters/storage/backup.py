@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from sqlalchemy.exc import DBAPIError
 
 from preceptor.adapters.storage import schema
+from preceptor.adapters.storage.connection_tables import metadata
 from preceptor.adapters.storage.copying import (
     Progress,
     copy_pages,
@@ -27,7 +28,6 @@ from preceptor.adapters.storage.files import finish, unfinished
 from preceptor.adapters.storage.lockfile import Lock
 from preceptor.adapters.storage.opening import Database, PostgresDatabase, SqliteFile, prepare_folder, upgrade
 from preceptor.adapters.storage.snapshots import PostgresSnapshot, SqliteSnapshot, snapshot_of, sqlite_snapshot
-from preceptor.adapters.storage.task_tables import metadata
 from preceptor.adapters.storage.verifying import verify
 from preceptor.domain.errors import CannotStart
 

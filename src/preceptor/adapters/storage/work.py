@@ -5,6 +5,7 @@ from preceptor.adapters.storage.assignments import SqlAssignments
 from preceptor.adapters.storage.attachments import SqlAttachments
 from preceptor.adapters.storage.blobs import SqlBlobs
 from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.connections import SqlMcpServers, SqlProviders
 from preceptor.adapters.storage.conversations import SqlConversations
 from preceptor.adapters.storage.experiments import SqlExperiments
 from preceptor.adapters.storage.exposures import SqlExposures, SqlSignals
@@ -117,6 +118,14 @@ class SqlWork(Transaction):
     @property
     def signals(self) -> SqlSignals:
         return SqlSignals(self)
+
+    @property
+    def providers(self) -> SqlProviders:
+        return SqlProviders(self)
+
+    @property
+    def mcp_servers(self) -> SqlMcpServers:
+        return SqlMcpServers(self)
 
     @property
     def idempotency(self) -> SqlIdempotency:

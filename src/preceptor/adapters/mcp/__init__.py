@@ -1,0 +1,1 @@
+"""Tools of other people's MCP servers."""

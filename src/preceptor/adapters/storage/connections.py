@@ -1,0 +1,68 @@
+"""Providers and MCP servers in SQL: each row a value, and beside it the key, sealed."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, delete, select
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.connection_tables import mcp_servers, providers
+from preceptor.adapters.storage.statements import Statement, insert_into, mine, update_by_key
+from preceptor.domain.mcp_servers import StoredServer
+from preceptor.domain.providers import Provider
+
+ADD_PROVIDER, REPLACE_PROVIDER = insert_into(providers), update_by_key(providers)
+ADD_SERVER, REPLACE_SERVER = insert_into(mcp_servers), update_by_key(mcp_servers)
+FIND_PROVIDER = Statement.of(
+    select(providers.c.body, providers.c.sealed).where(mine(providers), providers.c.id == bindparam("id"))
+)
+FIND_SERVER = Statement.of(
+    select(mcp_servers.c.body, mcp_servers.c.sealed).where(mine(mcp_servers), mcp_servers.c.id == bindparam("id"))
+)
+ALL_PROVIDERS = Statement.of(select(providers.c.body, providers.c.sealed).where(mine(providers)).order_by("id"))
+ALL_SERVERS = Statement.of(select(mcp_servers.c.body, mcp_servers.c.sealed).where(mine(mcp_servers)).order_by("id"))
+REMOVE_PROVIDER = Statement.of(delete(providers).where(mine(providers), providers.c.id == bindparam("id")))
+REMOVE_SERVER = Statement.of(delete(mcp_servers).where(mine(mcp_servers), mcp_servers.c.id == bindparam("id")))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlProviders:
+    work: Transaction
+
+    async def add(self, provider: Provider, sealed: bytes | None) -> None:
+        await self.work.run(ADD_PROVIDER, id=provider.provider_id, sealed=sealed, body=provider.model_dump_json())
+
+    async def replace(self, provider: Provider, sealed: bytes | None) -> None:
+        await self.work.run(REPLACE_PROVIDER, id=provider.provider_id, sealed=sealed, body=provider.model_dump_json())
+
+    async def remove(self, provider_id: str) -> None:
+        await self.work.run(REMOVE_PROVIDER, id=provider_id)
+
+    async def find(self, provider_id: str) -> tuple[Provider, bytes | None] | None:
+        row = await self.work.one(FIND_PROVIDER, id=provider_id)
+        return (Provider.model_validate_json(row[0]), row[1]) if row else None
+
+    async def all(self) -> list[tuple[Provider, bytes | None]]:
+        rows = await self.work.all(ALL_PROVIDERS)
+        return [(Provider.model_validate_json(row[0]), row[1]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlMcpServers:
+    work: Transaction
+
+    async def add(self, server: StoredServer, sealed: bytes | None) -> None:
+        await self.work.run(ADD_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
+
+    async def replace(self, server: StoredServer, sealed: bytes | None) -> None:
+        await self.work.run(REPLACE_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
+
+    async def remove(self, server_id: str) -> None:
+        await self.work.run(REMOVE_SERVER, id=server_id)
+
+    async def find(self, server_id: str) -> tuple[StoredServer, bytes | None] | None:
+        row = await self.work.one(FIND_SERVER, id=server_id)
+        return (StoredServer.model_validate_json(row[0]), row[1]) if row else None
+
+    async def all(self) -> list[tuple[StoredServer, bytes | None]]:
+        rows = await self.work.all(ALL_SERVERS)
+        return [(StoredServer.model_validate_json(row[0]), row[1]) for row in rows]

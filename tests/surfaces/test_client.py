@@ -1,0 +1,286 @@
+"""The Python client against a real server: typed, streaming, and carried out once however often it is sent."""
+
+import re
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from preceptor.client import ApiError, AsyncPreceptor, SyncPreceptor, Unreachable
+from preceptor.client.asking import Operation
+from preceptor.client.operations import GROUPS
+from preceptor.domain.agents import ShownAgent
+from preceptor.surfaces.inward import Inward
+from preceptor.testing import Say
+from tests.conftest import ADMIN_KEY
+from tests.serving import serving
+from tests.surfaces.helpers import BODIES, app_of, one_of_everything
+from tests.surfaces.talking import Talk, talking
+from tests.talking import settings_in
+
+Json = dict[str, Any]
+OPERATIONS: list[tuple[str, Operation[Any]]] = [
+    (f"{noun}.{name}", operation)
+    for noun, group in GROUPS.items()
+    for name, operation in vars(group).items()
+    if isinstance(operation, Operation)
+]
+
+
+def documented(app: FastAPI) -> dict[tuple[str, str], Json]:
+    """Every operation by its method and its path without the names in it."""
+    found: dict[tuple[str, str], Json] = {}
+    for path, methods in app.openapi()["paths"].items():
+        for method, told in methods.items():
+            found[method.upper(), re.sub(r"{\w+}", "{}", path)] = told | {"path": path}
+    return found
+
+
+async def test_every_operation_of_the_client_is_one_of_the_document(client: httpx2.AsyncClient):
+    document = documented(app_of(client))
+    for name, operation in OPERATIONS:
+        told = document[operation.method, operation.path]
+        queries = {one["name"] for one in told.get("parameters", ()) if one["in"] == "query"}
+        assert set(operation.query) <= queries, name
+        assert ("requestBody" in told) == (operation.body is not None), name
+        done = next(answer for status, answer in told["responses"].items() if status.startswith("2"))
+        assert ("content" in done) == (operation.answer is not None), name
+    nouns = {path.split("/")[2] for _, path in document if path.startswith("/api/")}
+    known = {operation.path.split("/")[2] for _, operation in OPERATIONS}
+    assert nouns - known <= {"sign-in-links", "attachments", "reasoning", "executions", "replays", "experiments"}
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncGenerator[Talk]:
+    async with talking(settings_in(tmp_path)) as made:
+        yield made
+
+
+def client_of(talk: Talk, **more: Any) -> AsyncPreceptor:
+    transport = more.pop("transport", None) or Inward(app_of(talk.client))
+    return AsyncPreceptor("http://127.0.0.1", key=ADMIN_KEY, transport=transport, **more)
+
+
+async def test_every_operation_answers_the_client_with_its_type(talk: Talk):
+    """What each operation is shown to accept elsewhere is sent by the client, and what comes is of the type it says."""
+    ids = defaultdict[str, str](lambda: "x", await one_of_everything(talk.client, "everything"))
+    document = documented(app_of(talk.client))
+    declined: dict[str, str] = {}
+    async with client_of(talk, retries=0) as asking:
+        for name, operation in sorted(OPERATIONS, key=lambda one: destruction(*one)):
+            told = document[operation.method, operation.path]
+            named = [ids[one] for one in re.findall(r"{(\w+)}", told["path"])]
+            noun, _, verb = name.partition(".")
+            try:
+                result = await getattr(getattr(asking, noun), verb)(*named, **sendable(told["operationId"], ids))
+            except ApiError as error:
+                declined[name] = error.code
+            else:
+                assert (result is None) == (operation.answer is None), name
+    assert declined == {"conversations.archive": "not_found"}  # it was erased before
+
+
+def destruction(name: str, operation: Operation[Any]) -> int:
+    """What takes something away comes after what looks at it."""
+    order = ("views.compact", "messages.regenerate", "messages.edit", "conversations.erase")
+    last = 10 if name == "instructions.delete" else 9 * (operation.method == "DELETE")
+    return order.index(name) + 1 if name in order else last
+
+
+def sendable(operation: str, ids: dict[str, str]) -> Json:
+    body = BODIES.get(operation, {})
+    filled = {name: value.format_map(ids) if isinstance(value, str) else value for name, value in body.items()}
+    if operation == "views_compact":
+        filled["messageIds"] = [ids["message_id"]]
+    return filled
+
+
+async def test_a_conversation_is_held_with_types(talk: Talk):
+    talk.script.lines += ["Good day.", "Still here."]
+    async with client_of(talk) as preceptor:
+        agent = await preceptor.agents.create(agent_id="support", name="Support")
+        assert isinstance(agent, ShownAgent)
+        changed = await preceptor.agents.change("support", name="Help", if_match=agent.etag)
+        assert (changed.name, changed.revision) == ("Help", 2)
+        turn = await preceptor.say("Hello?", agent="support")
+        assert turn.ui is not None
+        assert turn.ui.response == "Good day."
+        again = await preceptor.say("Are you there?", conversation=turn.conversation_id)
+        said = await preceptor.messages.page(turn.conversation_id)
+        assert [one.role.value for one in said.items] == ["user", "assistant"] * 2
+        assert again.message is not None
+        context = await preceptor.messages.context(again.message.id)
+        assert context.intact
+        listed = await preceptor.request("GET", "/api/agents", limit=1)
+        assert len(listed["items"]) == 1
+
+
+async def test_a_refusal_is_an_error_with_its_code(talk: Talk):
+    async with client_of(talk) as preceptor:
+        with pytest.raises(ApiError, match="no agent") as caught:
+            await preceptor.agents.get("nobody")
+        assert (caught.value.status, caught.value.code) == (404, "not_found")
+        with pytest.raises(ApiError) as stale:
+            await preceptor.agents.change("assistant", name="X", if_match='"77"')
+        assert stale.value.code == "precondition_failed"
+        with pytest.raises(TypeError):
+            await preceptor.keys.revoke("x", name="y")
+
+
+async def test_a_key_of_a_provider_is_sent_as_it_is_and_hidden_otherwise(talk: Talk):
+    async with client_of(talk) as preceptor:
+        made = await preceptor.providers.create(provider_id="own", kind="openai", api_key="sk-canary-client")
+        assert made.has_key
+        rows = await talk.preceptor.session.read(lambda work: work.providers.all())
+        sealed = rows[0][1]
+        assert sealed is not None
+        context = made.context(talk.preceptor.session.caller.owner.org_id)
+        assert talk.preceptor.session.seal.open(sealed, context) == b"sk-canary-client"
+
+
+class Losing(httpx2.AsyncBaseTransport):
+    """A line that breaks: before a request arrives, after it was carried out, or in the middle of the answer."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, *faults: str) -> None:
+        self.inner = inner
+        self.faults = list(faults)
+        self.sent: list[str] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        fault = self.faults.pop(0) if self.faults else ""
+        self.sent.append(f"{request.method} {request.url.path}")
+        if fault == "before":
+            raise httpx2.ConnectError("nobody there")
+        response = await self.inner.handle_async_request(request)
+        if fault == "after":
+            await response.aread()
+            raise httpx2.ReadError("cut")
+        if fault.isdecimal():
+            stream: Any = response.stream
+            return httpx2.Response(response.status_code, headers=response.headers, stream=Cut(stream, int(fault)))
+        return response
+
+
+class Cut(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, after: int) -> None:
+        self.inner = inner
+        self.after = after
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self.after
+        async for chunk in self.inner:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0:
+                raise httpx2.ReadError("cut")
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@pytest.fixture
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """How long to wait is the policy's to say; that it is asked is what matters here."""
+
+    def install(module: Any) -> None:
+        real = module.wait_before
+
+        def at_once(attempt: int, response: httpx2.Response | None) -> float | None:
+            return None if real(attempt, response) is None else 0.0
+
+        monkeypatch.setattr(module, "wait_before", at_once)
+
+    return install
+
+
+async def test_what_got_no_answer_is_sent_again_and_carried_out_once(
+    talk: Talk, without_waiting: Callable[[Any], None]
+):
+    from preceptor.client import clients
+
+    without_waiting(clients)
+    line = Losing(Inward(app_of(talk.client)), "before", "after", "after")
+    talk.script.lines += ["Once."]
+    async with client_of(talk, transport=line) as preceptor:
+        turn = await preceptor.messages.send(talk.id, content="Say it once.")
+        assert turn.ui is not None
+        assert turn.ui.response == "Once."
+        assert len(line.sent) == 4
+        assert len(talk.script.prompts) == 1
+        assert len((await preceptor.messages.page(talk.id)).items) == 2
+
+
+async def test_one_that_never_answers_is_given_up(talk: Talk, without_waiting: Callable[[Any], None]):
+    from preceptor.client import clients
+
+    without_waiting(clients)
+    line = Losing(Inward(app_of(talk.client)), *["before"] * 9)
+    async with client_of(talk, transport=line, retries=2) as preceptor:
+        with pytest.raises(Unreachable):
+            await preceptor.agents.get("assistant")
+        assert len(line.sent) == 3
+        with pytest.raises(Unreachable):
+            _ = [one async for one in preceptor.stream("Hello?", conversation=talk.id)]
+
+
+@pytest.mark.parametrize("cut", [0, 40, 400, 900])
+async def test_a_stream_that_breaks_is_taken_up_where_it_broke(
+    talk: Talk, cut: int, without_waiting: Callable[[Any], None]
+):
+    from preceptor.client import clients
+
+    without_waiting(clients)
+    talk.script.lines += [Say("One two three four five.")]
+    line = Losing(Inward(app_of(talk.client)), str(cut))
+    async with client_of(talk, transport=line) as preceptor:
+        events = [one async for one in preceptor.stream("Count.", conversation=talk.id)]
+    assert [one.seq for one in events] == sorted({one.seq for one in events})
+    assert "".join(one.text for one in events) == "One two three four five."
+    assert (events[0].kind, events[-1].kind) == ("turn.accepted", "turn.completed")
+    assert events[-1].turn is not None
+    assert events[-1].turn.status == "completed"
+    assert len(talk.script.prompts) == 1
+
+
+def test_the_client_that_waits_does_the_same_over_a_real_socket(tmp_path: Path):
+    script = tmp_path / "script.json"
+    script.write_text('["Good day.", "And good night."]', encoding="utf-8")
+    model = {"PRECEPTOR_MODEL": f"scripted:{script}", "PRECEPTOR_SGR_ENABLED": "false"}
+    with serving(tmp_path / "data", **model) as served, SyncPreceptor(served.url, key=served.admin_key) as preceptor:
+        turn = preceptor.say("Hello?")
+        assert turn.ui is not None
+        assert turn.ui.response == "Good day."
+        events = list(preceptor.stream("And?", conversation=turn.conversation_id))
+        assert "".join(event.text for event in events) == "And good night."
+        assert events[-1].kind == "turn.completed"
+        assert preceptor.request("GET", "/healthz")
+        made = preceptor.request("POST", "/api/agents", {"agentId": "plain", "name": "Plain"})
+        assert preceptor.agents.get("plain").name == made["name"]
+        with pytest.raises(ApiError) as caught:
+            preceptor.agents.get("nobody")
+        assert caught.value.code == "not_found"
+        with pytest.raises(ApiError):
+            list(preceptor.stream("Hello?", conversation="none"))
+    with SyncPreceptor(served.url, key="x", retries=0) as gone, pytest.raises(Unreachable):
+        gone.agents.get("assistant")
+
+
+def answered(status: int, **headers: str) -> httpx2.Response:
+    return httpx2.Response(status, json={"code": "x", "detail": "x"}, headers=headers)
+
+
+def test_how_long_to_wait_is_what_the_server_says_and_never_long():
+    from preceptor.client.asking import wait_before
+
+    assert wait_before(0, answered(200)) is None
+    assert wait_before(0, answered(502)) is None
+    assert wait_before(0, answered(409)) is None
+    assert wait_before(0, answered(503, **{"retry-after": "3"})) == 3
+    assert wait_before(0, answered(429, **{"retry-after": "4000"})) == 10
+    assert wait_before(3, None) == pytest.approx(1.6)
+    in_progress = httpx2.Response(409, json={"code": "idempotency_in_progress", "detail": "x"})
+    assert wait_before(1, in_progress) == pytest.approx(0.4)
