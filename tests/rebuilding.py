@@ -4,7 +4,8 @@ from preceptor import Preceptor
 from preceptor.domain.conversations.conversation import Status
 from preceptor.domain.ids import ConversationId, StreamId
 from preceptor.domain.log import Event
-from preceptor.domain.turns.facts import Call, fact_of
+from preceptor.domain.turns.calls import Call
+from preceptor.domain.turns.facts import fact_of
 from preceptor.engine.contexts import context_of, rebuilt
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.ports import Work

@@ -978,15 +978,15 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Endpoints
         # Effective instructions
         # Storage and delivery
-        "R127 R128 R129",
+        "R127 R128",
         # Faults, load, input and attacks
         "L5 B3 S14 S15",
     ),
     "engine": (
         # Directives on messages
-        "R20 R21",
+        "R20",
         # Delegation inside a turn
-        "R37 R43 R44 R45",
+        "R37 R45",
         # What joining the parts forces
         "R187 R188 R193",
         # Faults, load and attacks
@@ -1006,7 +1006,7 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "reasoning": (
         # In practice
-        "R184 R186",
+        "R186",
         # Input
         "B5",
     ),

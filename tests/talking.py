@@ -19,7 +19,7 @@ from preceptor.domain.turns.facts import fact_of
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.turns import Answer
 from preceptor.testing import Called, Say, ScriptedModel
-from tests.conftest import ADMIN_KEY
+from tests.conftest import ADMIN_KEY, NOBODY
 from tests.rebuilding import every_call_is_rebuilt
 
 DELEGATE, RETURN = "delegate_internal_reasoning", "return_control"
@@ -47,7 +47,7 @@ def settings_in(folder: Path, database: str | None = None, **more: Any) -> Setti
         access_log=False,
         rate_limit_per_key=1e6,
         rate_limit_per_org=1e6,
-        **({"guard_enabled": False, "sgr_enabled": False} | more),
+        **({"guard_enabled": False, "sgr_enabled": False, "egress_allow": (NOBODY,)} | more),
     )
 
 

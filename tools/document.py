@@ -28,6 +28,7 @@ DEFAULTS = {
     "egress_allow": "none",
     "tools": "none",
     "guard_mosec_path": "none",
+    "sgr_templates": "ours",
 }
 TABLES_HEAD = """# Decision tables
 

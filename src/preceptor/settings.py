@@ -1,9 +1,7 @@
 """Settings: read once from the environment (`PRECEPTOR_…`), `.env` and `preceptor.toml`, then passed down, frozen."""
 
 import os
-import secrets
 import tomllib
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -22,8 +20,9 @@ from pydantic_settings import (
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
+from preceptor.domain.reasoning.wording import OURS, PlanTexts
+from preceptor.kept_secrets import PREFIX, Secrets, secret
 
-PREFIX = "PRECEPTOR_"
 LISTS = ("allowed_hosts", "egress_allow", "tools")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
@@ -143,6 +142,7 @@ class Settings(BaseSettings):
         default=Injection.CLEAN,
         description="How a model is shown its plan: clean, formatted_tool_result or raw_tool_result.",
     )
+    sgr_templates: PlanTexts = Field(default=OURS, description="What is said of plans in your own words, per action.")
     max_iterations: int = Field(default=50, ge=1, le=1000, description="Most model calls in one turn.")
     max_delegation_depth: int = Field(default=3, ge=0, le=10, description="How deep specialists may delegate.")
     turn_budget_tokens: int | None = Field(default=None, ge=1, description="Most tokens that one turn may use.")
@@ -250,23 +250,14 @@ class Settings(BaseSettings):
     @property
     def sgr(self) -> SgrPolicy:
         """How turns are planned, unless an agent has its own way."""
-        return SgrPolicy(enabled=self.sgr_enabled, injection=self.sgr_injection)
+        return SgrPolicy(enabled=self.sgr_enabled, injection=self.sgr_injection, templates=self.sgr_templates)
 
-    def secrets(self) -> "Secrets":
+    def secrets(self) -> Secrets:
         """The installation's secrets: from the settings, else from the data folder, else made there now."""
         return Secrets(
-            admin_key=_secret(self.admin_key, self.data_dir / "admin.key"),
-            secret_key=_secret(self.secret_key, self.data_dir / "secret.key"),
+            admin_key=secret(self.admin_key, self.data_dir / "admin.key"),
+            secret_key=secret(self.secret_key, self.data_dir / "secret.key"),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    admin_key: str
-    secret_key: str
-
-    def __repr__(self) -> str:
-        return "Secrets(…)"
 
 
 def config_file() -> Path:
@@ -288,34 +279,3 @@ def _complaint(error: ValidationError) -> str:
     field = Settings.model_fields.get(name)
     meant = f" It is: {field.description}" if field and field.description else ""
     return f"{PREFIX}{name.upper()} is not usable: {said}.{meant}"
-
-
-def _secret(given: SecretStr | None, file: Path) -> str:
-    if given is not None:
-        if not given.get_secret_value().strip():
-            raise CannotStart(f"{PREFIX}{file.stem.upper()}_KEY is blank. Give it a value, or leave it out.")
-        return given.get_secret_value()
-    try:
-        kept = file.read_text(encoding="utf-8").strip() if file.exists() else _made(file)
-    except OSError as error:
-        raise CannotStart(
-            f"The data folder {file.parent} cannot be used ({error.strerror}). "
-            "Make it writable and see that the disk has room, or choose another PRECEPTOR_DATA_DIR."
-        ) from None
-    if not kept:
-        name = f"{PREFIX}{file.stem.upper()}_KEY"
-        raise CannotStart(f"{file} is empty. Put the secret back, set {name}, or delete the file to get a new one.")
-    return kept
-
-
-def _made(file: Path) -> str:
-    made = secrets.token_urlsafe(32)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(made)
-    except OSError:
-        file.unlink()  # on a full disk: half a secret is worse than none
-        raise
-    return made

@@ -22,7 +22,8 @@ from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Ask, Force, Sampling, ToolSpec
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, ModelTimeout, Reply
-from preceptor.domain.turns.facts import CallOutcome, TurnStatus
+from preceptor.domain.turns.calls import CallOutcome
+from preceptor.domain.turns.facts import TurnStatus
 from tests.wire.prompts import prompt, user
 
 LONG = 120.0

@@ -348,6 +348,7 @@ async def test_a_damaged_anchor_is_told_of_and_the_others_still_count(written: W
     assert found(written.verify()) == {("*", ORG_STREAM, 0, "edited"), ("*", ORG_STREAM, 1, "cut")}
 
 
+@pytest.mark.breaks_the_database
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_values_that_only_sqlite_would_keep_are_found_and_stop_nothing(written: Written, owner: DatabaseOwner):
     first, second, third, fourth = written.conversations[:4]

@@ -192,7 +192,11 @@ def far_away(now: Any) -> Any:
 
 
 async def say(
-    preceptor: Preceptor, history: History, name: str, place: ConversationId, parameters: RequestParameters
+    preceptor: Preceptor,
+    history: History,
+    name: str,
+    place: ConversationId,
+    parameters: RequestParameters | None = None,
 ) -> None:
     history.write(did="invoke", name=name, conversation=place)
     try:

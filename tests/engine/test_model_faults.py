@@ -14,7 +14,8 @@ import pytest
 from preceptor import Preceptor, ToolRun, open_preceptor, tool
 from preceptor.domain.ids import AgentId
 from preceptor.domain.messages.message import Role, Text
-from preceptor.domain.turns.facts import CallOutcome, TurnStatus, fact_of
+from preceptor.domain.turns.calls import CallOutcome
+from preceptor.domain.turns.facts import TurnStatus, fact_of
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.turns import Answer
 from tests.durability.provider import streamed, text_of

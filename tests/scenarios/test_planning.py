@@ -17,7 +17,8 @@ from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure, Usage
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.reasoning.synthesis import WITHHELD
 from preceptor.domain.reasoning.verdict import Level, Verdict
-from preceptor.domain.turns.facts import CallOutcome, TurnStatus
+from preceptor.domain.turns.calls import CallOutcome
+from preceptor.domain.turns.facts import TurnStatus
 from preceptor.testing import Called, FixedGuardian, Hang, Say, ScriptedModel
 from tests.requirements import covers
 from tests.scenarios.reasoned import PLAN, SECRETS, Talk, everything, plan, planning, reasoning, texts
@@ -324,6 +325,60 @@ async def test_people_are_not_asked_for_ever(tmp_path: Path, database_url: str):
         statuses = [(await talk.say("That one."))["status"] for _ in range(4)]
         assert statuses == ["clarify", "clarify", "completed", "clarify"]
         assert "The user has been asked enough." in texts(talk.model.prompts[3])[-1]
+
+
+OWN: dict[str, Any] = {
+    "block": {"analysis": "Nothing for us: {{spam_reason}} {50%}", "response": "Not here, says {{product_name}}."},
+    "clarify": {"analysis": "Unclear.", "response": "Tell me: {{clarification_question}}"},
+}
+
+
+@covers("R184", "R161")
+async def test_an_admin_words_what_is_said_of_plans_and_a_turn_keeps_the_words_it_began_with(
+    tmp_path: Path, database_url: str
+):
+    spam = plan(spam_score=0.95, action="block")
+    script = [spam, plan(intent_confidence=0.2, action="clarify", clarification_question="Which?"), spam, spam]
+    block = {"analysis": "Ours: {{spam_reason}}", "response": "No."}
+    async with reasoning(tmp_path, database_url, script, sgr_templates={"block": block}) as talk:
+        first = await talk.say("Buy!")
+        assert first["ui"]["response"] == "No.", "as the settings say it"
+        changed = await talk.client.patch("/api/agents/assistant", json={"sgr": {"templates": OWN}})
+        assert (changed.status_code, changed.json()["sgr"]["templates"]) == (200, OWN)
+        assert (await talk.say("It?"))["ui"]["response"] == "Tell me: Which?"
+        second = await talk.say("Buy!")
+        assert second["ui"]["response"] == "Not here, says Preceptor."
+        told = (await talk.turn(second["turnId"])).main.messages[-1].analysis or ""
+        assert told.startswith("Nothing for us: It is about an order of this shop. {50%}")
+        await talk.client.patch("/api/agents/assistant", json={"sgr": None})
+        assert (await talk.say("Buy!"))["ui"]["response"] == "No."
+        for turn in (first, second):
+            await talk.turn(turn["turnId"])
+
+
+@covers("R184")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"block": {"analysis": "x", "response": "{{spam_reason}}"}},
+        {"guardianBlock": {"analysis": "x", "response": "{{user_intent}}"}},
+        {"block": {"analysis": "{{secret}}", "response": "x"}},
+        {"block": {"analysis": "{{topic.__class__}}", "response": "x"}},
+        {"block": {"analysis": "{% if x %}", "response": "x"}},
+        {"block": {"analysis": "x" * 8_001, "response": "x"}},
+        {"block": {"analysis": "x"}},
+        {"other": {"analysis": "x", "response": "x"}},
+    ],
+    ids=str,
+)
+async def test_words_with_anything_but_declared_names_are_not_saved(
+    tmp_path: Path, database_url: str, wrong: dict[str, Any]
+):
+    async with reasoning(tmp_path, database_url, []) as talk:
+        before = (await talk.client.get("/api/agents/assistant")).json()
+        answer = await talk.client.patch("/api/agents/assistant", json={"sgr": {"templates": wrong}})
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+        assert (await talk.client.get("/api/agents/assistant")).json() == before
 
 
 @covers("R137")

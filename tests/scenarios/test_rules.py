@@ -14,7 +14,7 @@ from tests.requirements import covers
 from tests.talking import Talk, delegate, talking, use
 
 RUDE, KIND = "No. Go away, stupid.", "I am sorry, we cannot. Thank you."
-SHOWN = "The answer did not keep the rules for answers here, so it is not shown. Please ask again."
+SHOWN = "The answer did not keep the rules that answers have here, so it is not shown. Ask again."
 
 
 async def ruled(talk: Talk, mode: str, **rules: Any) -> None:

@@ -18,6 +18,7 @@ from preceptor.domain.ids import KeyId, OrgId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey, hash_of, key_text
 from preceptor.domain.ownership import SYSTEM, Permission, Role, permissions_of
 from preceptor.engine.ports import Work
+from tests.conftest import NOBODY
 
 Json = dict[str, Any]
 
@@ -156,10 +157,10 @@ BODIES: dict[str, Json] = {
     "outcomes_rate": {"score": 5},
     "agents_create": {"name": "Example"},
     "agents_change": {"name": "Example"},
-    "providers_create": {"providerId": "example", "kind": "openai", "apiKey": "Example"},
+    "providers_create": {"providerId": "example", "kind": "openai-compatible", "url": NOBODY, "apiKey": "Example"},
     "providers_change": {"apiKey": "Example"},
     "providers_test": {"model": "example"},
-    "mcp_servers_create": {"serverId": "example", "url": "https://api.openai.com/mcp"},
+    "mcp_servers_create": {"serverId": "example", "url": f"{NOBODY}/mcp"},
     "mcp_servers_change": {"apiKey": "Example"},
     "mcp_servers_approve": {"tools": []},
     "assignments_assign": {"instructionId": "{template_id}"},
@@ -261,9 +262,9 @@ async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, 
     steps = [{"index": 0, "name": name, "command": command}]
     execution = await until_ended(client, await client.post("/api/executions", json={"steps": steps}))
     replay = await until_ended(client, await client.post("/api/replays", json={"turnIds": [turn["turnId"]]}))
-    provider = {"providerId": name, "kind": "openai", "apiKey": name}
+    provider = {"providerId": name, "kind": "openai-compatible", "url": NOBODY, "apiKey": name}
     await client.post("/api/providers", json=provider)
-    await client.post("/api/mcp-servers", json={"serverId": name, "url": f"https://api.openai.com/{name}"})
+    await client.post("/api/mcp-servers", json={"serverId": name, "url": f"{NOBODY}/{name}"})
     return {
         "experiment_id": experiment["experimentId"],
         "execution_id": execution["executionId"],

@@ -99,6 +99,7 @@ async def test_what_a_file_says_is_quoted_in_the_message_and_the_call_can_be_reb
 
 
 async def test_an_image_is_shown_to_a_model_that_takes_images_in_every_later_turn(talk: Talk):
+    await talk.client.patch("/api/agents/assistant", json={"guard": {"images": True}})
     answer = await send(talk, "What is this?", await attach(talk, PNG, "x.png"))
     await talk.say("And what else?")
     for message_id in (answer.json()["message"]["id"], (await talk.messages())[-1]["id"]):

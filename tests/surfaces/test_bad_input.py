@@ -12,7 +12,12 @@ from tests.requirements import covers
 from tests.surfaces.helpers import Operation, app_of, one_of_everything, operations, problem, rows
 
 LIMIT = 1_000_000
-ROOM = {"bundles_bring_in": 5_000_000, "openai_chat": 4_000_000, "openai_respond": 4_000_000}
+ROOM = {
+    "bundles_bring_in": 5_000_000,
+    "imports_bring_in": 20_000_000,
+    "openai_chat": 4_000_000,
+    "openai_respond": 4_000_000,
+}
 """The operations that take more than others."""
 OTHER_PEOPLES_FORMATS = {"openai_chat", "openai_respond", "mcp_speak"}
 """Their clients send fields that we do not know, and such fields mean nothing here."""

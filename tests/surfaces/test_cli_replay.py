@@ -46,7 +46,8 @@ def test_steps_of_a_file_are_carried_out_and_looked_at(scripted: None, on: Cli, 
 
 def test_traffic_is_brought_in_replayed_and_reported(scripted: None, cli: Cli, tmp_path: Path):
     export = tmp_path / "traffic.jsonl"
-    export.write_text("\n".join(json.dumps(record) for record in [*OPENAI, {"messages": []}]))
+    records: list[dict[str, Any]] = [*OPENAI, {"messages": []}]
+    export.write_text("\n".join(map(json.dumps, records)))
     told = cli("replay", "import", str(export)).out
     assert "2 conversations with 3 turns are with assistant." in told
     assert "record 3 is left out: no user says anything in it" in told

@@ -255,7 +255,9 @@ async def test_a_summary_is_never_left_out_for_want_of_room(settings: Settings):
             await talk.say("word " * 400, "word " * 400)
         await talk.say("What is the code?")
         assert talk.script.shown[0] == "[Summary of 2 earlier messages]\nThe code is 4711."
-        assert talk.script.shown[1:] == [("word " * 400).strip()] * 2 + ["What is the code?"]
+        *words, question = talk.script.shown[1:]
+        assert (words, question) == ([("word " * 400).strip()] * len(words), "What is the code?")
+        assert len(words) == 3, "behind a summary an answer may come first"
 
 
 BAD: dict[str, dict[str, object]] = {

@@ -366,7 +366,9 @@ async def test_the_forecast_is_made_from_the_traffic_there_was(client: httpx2.As
     assert "there was no traffic" in silent["power"]["sentence"]
     for _ in range(28):
         await client.post("/api/conversations", json={"agentId": "assistant"})
-    known = await between(client, arms, minimumEffect=0.5)
+    guardrails: list[Any] = ["cost", {"metric": "latency", "limit": 200}]
+    known = await between(client, arms, minimumEffect=0.5, guardrails=guardrails)
+    assert known["guardrails"] == [{"metric": "cost", "limit": 0.0}, {"metric": "latency", "limit": 200.0}]
     assert (known["power"]["unitsPerDay"], known["power"]["unitsPlanned"]) == (2.0, 14)
     assert (known["plannedUnits"], known["power"]["decidesInTime"]) == (14, False)
     assert known["power"]["daysToDecision"] == pytest.approx(known["power"]["unitsNeeded"] / 2)

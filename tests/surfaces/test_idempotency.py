@@ -26,7 +26,15 @@ ROUNDS = 2000 if os.environ.get("PRECEPTOR_NIGHTLY") else 20
 DAY = 24 * 3600 * 1_000_000
 AGENT = {"agentId": "once", "name": "Once"}
 KEY = {"Idempotency-Key": "a-key"}
-DRY = {"instructions_test", "assignments_impact", "impact_ask", "reasoning_test", "reasoning_back_test", "mcp_speak"}
+DRY = {
+    "assignments_impact",
+    "impact_ask",
+    "instructions_test",
+    "mcp_speak",
+    "providers_test",
+    "reasoning_back_test",
+    "reasoning_test",
+}
 """What changes nothing is carried out each time it is asked for."""
 REPLAYED = "idempotent-replayed"
 

@@ -72,12 +72,13 @@ async def test_what_holds_no_conversation_is_told_and_bad_input_is_refused(
     strange: Json = {"records": [{}, {"messages": "x"}, {"messages": [{"role": "user", "content": "alone"}]}]}
     done = (await client.post(PATH, json=strange)).json()
     assert (done["conversations"], [one["record"] for one in done["leftOut"]]) == ([], [0, 1, 2])
-    for body, status, code in (
+    bad: list[tuple[Json, int, str]] = [
         ({"records": []}, 422, "invalid"),
         ({"records": [{}], "format": "csv"}, 422, "invalid"),
         ({"records": OPENAI, "agentId": "nobody"}, 404, "not_found"),
         ({}, 422, "invalid"),
-    ):
+    ]
+    for body, status, code in bad:
         problem(await client.post(PATH, json=body), status, code)
     after = rows(preceptor)
     assert {name for name in after if after[name] != before[name]} <= {"blobs"}

@@ -22,17 +22,18 @@ from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.providers import Url
 from preceptor.domain.reasoning.tables import shown, tables
 from preceptor.domain.value import Json, Text
+from tests.conftest import NOBODY
 from tests.requirements import covers
 from tests.serving import serving
 
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
 EXAMPLES = 1000 if NIGHTLY else 10
 SEED = 20_260
-NOBODY = "http://127.0.0.1:9"
 """Where nobody answers."""
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
 IMPORT = "POST /api/instructions/import"
 ATTACH = "POST /api/attachments"
+VERSIONS = ("controlInstructionId", "variantInstructionId")
 REFUSED = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 """As usual, and 413: a list with too many items may be too large before it is too long."""
 VARIABLES = TypeAdapter[Any](Variables)
@@ -131,6 +132,27 @@ def call_someone_allowed(case: Any, body: Any) -> None:
         case.body = body | {"url": f"{NOBODY}/v1"}
 
 
+def compare_settings(case: Any, body: Any) -> None:
+    """Either two versions that there are, or two ways to take turns."""
+    if is_positive(case):
+        said = {name: value for name, value in body.items() if name not in VERSIONS}
+        case.body = said | {"settings": {"variant": {"parameters": {"temperature": 0.5}}}}
+
+
+def replay_some(case: Any, body: Any) -> None:
+    """Turns by their ids or by a filter, with a model there is."""
+    if is_positive(case):
+        said = {name: value for name, value in body.items() if name != "filter" or "turnIds" not in body}
+        case.body = said | ({"overrides": {}} if "overrides" in said else {})
+
+
+def carry_out_one_step(case: Any, body: Any) -> None:
+    """Which waits for none, and needs nothing of any."""
+    if is_positive(case):
+        command = {"type": "agent.loadInstructions", "resource": {"type": "agent", "id": "assistant"}}
+        case.body = body | {"steps": [body["steps"][0] | {"dependsOn": [], "command": command}]}
+
+
 SAID: dict[str, Callable[[Any, Any], None]] = {
     "POST /api/attachments": attach,
     "GET /api/conversations/{conversation_id}/events": follow,
@@ -143,6 +165,9 @@ SAID: dict[str, Callable[[Any, Any], None]] = {
     "PATCH /api/providers/{provider_id}": call_someone_allowed,
     "POST /api/mcp-servers": call_someone_allowed,
     "PATCH /api/mcp-servers/{server_id}": call_someone_allowed,
+    "POST /api/instructions/experiments": compare_settings,
+    "POST /api/replays": replay_some,
+    "POST /api/executions": carry_out_one_step,
     "POST /api/agents": speak_with_a_model_there_is,
     "PATCH /api/agents/{agent_id}": speak_with_a_model_there_is,
 }

@@ -105,7 +105,12 @@ class Site:
         answer = httpx2.get(self.served.link, trust_env=False)
         assert answer.status_code == 303, answer.text
         name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
-        agent = {"agentId": AGENT, "name": "Support", "tools": ["calculator"], "permissions": ["delegate"]}
+        agent = {
+            "agentId": AGENT,
+            "name": "Support for customers of a shop with a long name",
+            "tools": ["calculator"],
+            "permissions": ["delegate"],
+        }
         self.api("POST", "/api/agents", json=agent)
         self.cookies = [{"name": name, "value": value, "url": self.url, "httpOnly": True, "sameSite": "Lax"}]
 

@@ -47,6 +47,15 @@ def test_no_page_has_an_accessibility_finding(site: Site, view: str):
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
 
 
+def test_a_page_is_whole_for_whoever_asks_for_a_part_it_does_not_have(site: Site):
+    cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
+    pages = [*PAGES, f"/conversations/{site.talk('Hello.')}", "/agents/assistant", "/agents/assistant/effective"]
+    for path in pages:
+        for part in ("context", "effect", "told", "trial", "turn", "group", "../base", "none", ""):
+            answer = httpx2.get(site.url + path, headers={"cookie": cookie, "x-part": part}, trust_env=False)
+            assert answer.status_code == 200, (path, part, answer.text[:300])
+
+
 def test_a_form_from_another_site_does_nothing(site: Site):
     cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
     foreign = ({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil.example"})

@@ -27,7 +27,7 @@ from preceptor.engine.loading import Loaded
 from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
 from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.remembering import Asking, Past, remember
-from preceptor.engine.run import Means, Run, Spoken
+from preceptor.engine.run import History, Means, Run, Spoken
 from preceptor.engine.session import Session
 from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
@@ -117,13 +117,9 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     parameters = wanted.parameters.over(wanted.conversation.parameters).over(agent.parameters)
     pins = msgspec.structs.replace(
         pins_for(means, agent, compiled, spoken, name),
-        parameters=parameters.model_dump(mode="json", exclude_unset=True),
+        parameters=parameters.model_dump(mode="json"),
         clarifications=await asked_before(work, conversation_id),
-        **(
-            guarded(means, agent, model)
-            | client.pins
-            | (enrolled.pins if wanted.loaded is None else wanted.loaded.pins)
-        ),
+        **(guarded(means, agent, model) | client.pins | (wanted.loaded or enrolled).pins),
     )
     refuse_unjudged(pins, message)
     asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
@@ -131,10 +127,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
     if not client.results and (missing := unanswered(history)):
         later = replace(wanted, client=replace(client, brought=missing))
         return await _begin(work, session, later, agent, turn_id)
-    accepted = Accepted(pins=pins, message_id=message.id, view_id=history.view_id, compress=history.to_summarise)
-    journal.note("turn.accepted", accepted)
-    journal.fitted = history.fitted
-    journal.note("message.completed", message)
+    _note_down(journal, pins, message, history)
     return Run(
         means=means,
         world=session.world,
@@ -147,6 +140,13 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         images=await images_for(work, (message, *history.messages), model),
         began=session.world.monotonic(),
     )
+
+
+def _note_down(journal: Journal, pins: Pins, message: Message, history: History) -> None:
+    accepted = Accepted(pins=pins, message_id=message.id, view_id=history.view_id, compress=history.to_summarise)
+    journal.note("turn.accepted", accepted)
+    journal.fitted = history.fitted
+    journal.note("message.completed", message)
 
 
 async def _enrolled(work: Work, session: Session, wanted: Wanted, agent: Agent) -> Enrolled:

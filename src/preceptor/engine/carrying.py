@@ -1,6 +1,7 @@
 """Carrying a turn to its end: through failures of the storage, and past whatever no stage knew how to deal with."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import ConversationId, StreamId, TurnId
@@ -31,6 +32,8 @@ class Taken:
     ended: Ended | None = None
     replayed: bool = False
     """It was asked for before, with the same idempotency key."""
+    asked_at: datetime | None = None
+    """When the message was accepted that it answers."""
 
 
 async def carry(session: Session, taken: Taken, run: Run | None) -> None:

@@ -13,7 +13,7 @@ from preceptor.domain.prompts.assemble import Placed, all_shown
 from preceptor.domain.prompts.images import with_images
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
 from preceptor.domain.prompts.source import AnySource, FromFormat, FromTool
-from preceptor.domain.turns.facts import Call, LeftOut
+from preceptor.domain.turns.calls import Call, LeftOut
 from preceptor.domain.turns.turn import fold
 from preceptor.engine.attachments import images_in
 from preceptor.engine.looking import call_of_summary

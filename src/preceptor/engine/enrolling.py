@@ -4,7 +4,7 @@ For agents without experiments nothing is looked up: which run is kept until the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from preceptor.domain.agents import Agent
@@ -133,7 +133,8 @@ async def _in_arms(work: Work, cache: Compilations, usual: Compiled, placed: Seq
     known = cache.arms.get(key)
     if known is not None and known[0] == usual.head.hash:
         return known[1]
-    _, spoken = await told_in(work, cache, usual.agent_id, chosen)
+    _, told = await told_in(work, cache, usual.agent_id, chosen)
+    spoken = replace(told, head=usual.head)
     cache.keep_arm(key, (usual.head.hash, spoken))
     return spoken
 

@@ -12,7 +12,8 @@ from preceptor.domain.messages.message import Kind
 from preceptor.domain.reasoning.metrics import consistency
 from preceptor.domain.reasoning.policy import Injection
 from preceptor.domain.reasoning.routing import Flow
-from preceptor.domain.turns.facts import Call, TurnStatus
+from preceptor.domain.turns.calls import Call
+from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.measures import answer_of
 from preceptor.engine.run import Run
 from preceptor.engine.voice import keep

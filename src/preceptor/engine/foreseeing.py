@@ -8,7 +8,7 @@ from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
-from preceptor.domain.turns.facts import LeftOut
+from preceptor.domain.turns.calls import LeftOut
 from preceptor.engine.accepting import pins_for, spoken_by
 from preceptor.engine.connecting import connected
 from preceptor.engine.enrolling import enroll

@@ -28,6 +28,7 @@ from preceptor.domain.value import made
 from preceptor.engine.accepting import pins_for, spoken_by
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
+from preceptor.engine.enrolling import Enrolled
 from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.session import Session
 from preceptor.engine.talk import MessagePlace, TurnRow
@@ -100,7 +101,7 @@ class Imports:
         name = agent.model or means.models.default
         counter = means.models.counter(name)
         compiled = await effective_now(work, self.session.compilations, agent_id)
-        spoken = spoken_by(work, means, agent, compiled, counter)
+        spoken = spoken_by(work, means, Enrolled(agent, compiled), counter)
         await work.blobs.put(spoken.kept.sha256, spoken.kept.body)
         pins = pins_for(means, agent, compiled, spoken, name)
         parameters = {} if agent.parameters is None else agent.parameters.model_dump(mode="json")

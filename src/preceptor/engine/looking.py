@@ -11,7 +11,8 @@ from preceptor.domain.ids import ConversationId, StreamId, ViewId
 from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Caller
 from preceptor.domain.prompts.assemble import Placed
-from preceptor.domain.turns.facts import Call, fact_of
+from preceptor.domain.turns.calls import Call
+from preceptor.domain.turns.facts import fact_of
 from preceptor.engine.accepting import TurnInProgress
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check

@@ -7,28 +7,24 @@ from datetime import datetime
 import msgspec
 
 from preceptor.domain.errors import NotFound
-from preceptor.domain.ids import FamilyId, InstructionId, MessageId, TurnId, ViewId
+from preceptor.domain.ids import MessageId, TurnId, ViewId
 from preceptor.domain.instructions.content import ValidationRules
-from preceptor.domain.instructions.instruction import InstructionVersion
-from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.assemble import Placed, assemble
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Ask, Prompt, Segment, ToolSpec
 from preceptor.domain.prompts.source import FromEngine
 from preceptor.domain.reasoning.policy import Switch
-from preceptor.domain.replays.replay import Overrides
 from preceptor.domain.times import from_micros
-from preceptor.domain.turns.facts import Call, CallOutcome
+from preceptor.domain.turns.calls import Call, CallOutcome
 from preceptor.domain.turns.turn import Turn, fold
-from preceptor.engine.compiled import Compilations, Compiled, compiled
+from preceptor.engine.compiled import Compiled
 from preceptor.engine.contexts import placed_for
-from preceptor.engine.documents import with_documents
-from preceptor.engine.effective import Present, foreign, speaking, with_versions
 from preceptor.engine.injecting import reinjected
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.recovering import events_of
 from preceptor.engine.remembering import Asking, Past, remember, show
+from preceptor.engine.retelling import Changes, told_with
 from preceptor.engine.run import Means
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
@@ -36,21 +32,6 @@ from preceptor.engine.talk import TurnRow
 from preceptor.engine.voice import Voice, read_system, read_tools, read_voice, specialist_system, tools_for, voice_of
 
 ANSWERS = frozenset({"answer", "final"})
-HISTORY = frozenset({"compression_strategy", "max_history_size", "max_tokens", "compress_when", "low_water"})
-"""The parameters that say how much of a conversation is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What is different from then."""
-
-    overrides: Overrides
-    versions: Mapping[FamilyId, InstructionVersion] = field(default_factory=dict[FamilyId, InstructionVersion])
-
-    @property
-    def refits(self) -> bool:
-        parameters = self.overrides.parameters
-        return parameters is not None and bool(HISTORY & parameters.model_fields_set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,47 +103,11 @@ async def original_of(work: Work, session: Session, turn_id: TurnId, changes: Ch
     at = from_micros(events[0].at)
     kept = await work.blobs.get(turn.accepted.pins.voice)
     assert kept is not None, "a turn's voice is kept together with it"
-    told, notes = await _told(work, turn, at, changes)
+    told, notes = await told_with(work, turn, at, changes)
     original = Original(row, turn, at, read_voice(kept), told.effective.validation_rules, notes=notes)
     reading = Reading(work, session.means, original, changes, told)
     original.steps = await reading.steps()
     return original
-
-
-async def _told(work: Work, turn: Turn, at: datetime, changes: Changes) -> tuple[Compiled, list[str]]:
-    """What the agent would be told: the versions of then, with others in the place of some."""
-    then = await _compiled(work, turn, at, {})
-    if not changes.versions:
-        return then, []
-    assert turn.accepted is not None
-    pins, notes = turn.accepted.pins, list[str]()
-    spoke = {pin.family_id for pin in pins.instructions}
-    if not spoke & changes.versions.keys():
-        notes.append("None of the instructions that are changed spoke in this turn.")
-    if then.rendered.hash != pins.prompt_hash:
-        notes.append("What the agent was told then cannot be put together again to the letter.")
-    return await _compiled(work, turn, at, changes.versions), notes
-
-
-async def _compiled(work: Work, turn: Turn, at: datetime, versions: Mapping[FamilyId, InstructionVersion]) -> Compiled:
-    assert turn.accepted is not None
-    pins = turn.accepted.pins
-    rows = {row.assignment_id: row for row in await work.assignments.of_agent_at(pins.agent_id, at)}
-    wanted: list[InstructionId] = [pin.instruction_id for pin in pins.instructions]
-    own = await work.instructions.named(wanted) if wanted else {}
-    presents: list[Present] = []
-    for pin in pins.instructions:
-        row = rows.get(pin.assignment_id)
-        if row is None:
-            continue
-        version = versions.get(pin.family_id) or own.get(pin.instruction_id)
-        if version is None:
-            presents += await with_versions(work, Compilations(), [row], {})
-        else:
-            spoken = version.model_copy(update={"status": Status.ACTIVE})
-            presents.append(Present(row.model_copy(update={"is_active": True}), spoken))
-    told = compiled(pins.agent_id, speaking(presents))
-    return await with_documents(work, told, foreign(presents), at)
 
 
 @dataclass(slots=True)

@@ -26,9 +26,10 @@ from preceptor.engine.library import (
 )
 from preceptor.engine.repositories import (
     AttachmentRepository,
+    ConnectionWork,
     HistoryRepository,
-    McpServerRepository,
-    ProviderRepository,
+    IdempotencyRepository,
+    SignInRepository,
     ViewRepository,
 )
 from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
@@ -127,25 +128,7 @@ class WantedConversations(Protocol):
     def user_id(self) -> UserId | None: ...
 
 
-class IdempotencyRepository(Protocol):
-    async def find(self, key: str) -> tuple[str, bytes | None] | None: ...
-
-    async def claim(self, key: str, fingerprint: str) -> None: ...
-
-    async def settle(self, key: str, answer: bytes) -> None: ...
-
-    async def forget_old(self) -> int: ...
-
-
-class SignInRepository(Protocol):
-    async def add(self, token_hash: str, owner: Owner, expires_at: datetime) -> None: ...
-
-    async def redeem(self, token_hash: str) -> Owner | None: ...
-
-    async def forget_old(self) -> int: ...
-
-
-class Work(Experimenting, TaskWork, Protocol):
+class Work(Experimenting, TaskWork, ConnectionWork, Protocol):
     """One transaction, opened for one owner: everything in it happens, or nothing does."""
 
     @property
@@ -212,12 +195,6 @@ class Work(Experimenting, TaskWork, Protocol):
 
     @property
     def attachments(self) -> AttachmentRepository: ...
-
-    @property
-    def providers(self) -> ProviderRepository: ...
-
-    @property
-    def mcp_servers(self) -> McpServerRepository: ...
 
     @property
     def idempotency(self) -> IdempotencyRepository: ...

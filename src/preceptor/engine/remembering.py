@@ -17,7 +17,8 @@ from preceptor.domain.prompts.assemble import Placed, worth_showing
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.reasoning.policy import SgrPolicy
-from preceptor.domain.turns.facts import LeftOut, Pins
+from preceptor.domain.turns.calls import LeftOut
+from preceptor.domain.turns.facts import Pins
 from preceptor.engine import reaching
 from preceptor.engine.fitting import Before, Fit, entry_at
 from preceptor.engine.ports import ChatModel, TokenCounter, Work

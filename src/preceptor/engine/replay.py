@@ -12,9 +12,9 @@ from preceptor.domain.replays.facts import Accepted, Ended, Fact, Progressed, St
 from preceptor.domain.replays.gate import Gate, GateVerdict, objections
 from preceptor.domain.replays.replay import VALIDITY, NewReplay, Progress, Status, Summary, Sums, Verdict
 from preceptor.engine.contexts import Format
-from preceptor.engine.originals import Changes
 from preceptor.engine.ports import Work
 from preceptor.engine.replaying import Replaying
+from preceptor.engine.retelling import Changes
 from preceptor.engine.session import Session
 from preceptor.engine.task_rows import ItemRow, TaskRow
 from preceptor.engine.tasks import Carrier, Claim, TaskLog

@@ -20,8 +20,9 @@ from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.contexts import Format
 from preceptor.engine.guarding import STOPS, GuardClient
-from preceptor.engine.originals import ANSWERS, Changes, Original, Step, original_of
+from preceptor.engine.originals import ANSWERS, Original, Step, original_of
 from preceptor.engine.ports import ChatModel, Work
+from preceptor.engine.retelling import Changes
 from preceptor.engine.session import Session
 from preceptor.engine.stages.listen import BROKE_OFF, priced
 from preceptor.engine.stages.moderate import heard

@@ -8,7 +8,7 @@ from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import AgentId, FamilyId, InstructionId, StreamId, TaskId, TurnId
 from preceptor.domain.log import Event
 from preceptor.domain.ownership import Permission
-from preceptor.domain.paging import BadCursor, Page, cursor_at, page_of, position_of
+from preceptor.domain.paging import Page, cursor_at, page_of, place_of, position_of
 from preceptor.domain.replays.facts import TERMINAL, Accepted, CancelRequested, Standing, event, fold
 from preceptor.domain.replays.gate import GateVerdict
 from preceptor.domain.replays.replay import (
@@ -125,7 +125,8 @@ class Replays:
         self, replay_id: TaskId, *, changed: bool = False, cursor: str | None = None, limit: int = 50
     ) -> Page[Item]:
         """What became of each turn, in order; only of those that came out otherwise, if asked for."""
-        after = _place(cursor)
+        place = place_of(cursor)
+        after = -1 if place is None else place
 
         async def program(work: Work) -> Page[Item]:
             await task_of(work, self.session.caller, KIND, replay_id)
@@ -239,12 +240,3 @@ async def _judged(work: Work, gate: Verdict | None) -> Verdict | None:
         return gate
     said = GateVerdict.model_validate_json(body)
     return gate.model_copy(update={"passed": said.passed, "reasons": said.reasons})
-
-
-def _place(cursor: str | None) -> int:
-    position = position_of(cursor)
-    if position is None:
-        return -1
-    if not (position.isascii() and position.isdecimal()) or len(position) > 9:
-        raise BadCursor
-    return int(position)

@@ -1,4 +1,4 @@
-"""Where views, what is left of requests in them, attachments and connections are kept."""
+"""Where views, what is left of requests in them, attachments, connections and what is used once are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from preceptor.domain.conversations.view import View
 from preceptor.domain.history.segment import State
 from preceptor.domain.ids import AttachmentId, ConversationId, UserId, ViewId
 from preceptor.domain.mcp_servers import StoredServer
+from preceptor.domain.ownership import Owner
 from preceptor.domain.providers import Provider
 
 
@@ -77,3 +78,31 @@ class McpServerRepository(Protocol):
     async def find(self, server_id: str) -> tuple[StoredServer, bytes | None] | None: ...
 
     async def all(self) -> list[tuple[StoredServer, bytes | None]]: ...
+
+
+class IdempotencyRepository(Protocol):
+    async def find(self, key: str) -> tuple[str, bytes | None] | None: ...
+
+    async def claim(self, key: str, fingerprint: str) -> None: ...
+
+    async def settle(self, key: str, answer: bytes) -> None: ...
+
+    async def forget_old(self) -> int: ...
+
+
+class SignInRepository(Protocol):
+    async def add(self, token_hash: str, owner: Owner, expires_at: datetime) -> None: ...
+
+    async def redeem(self, token_hash: str) -> Owner | None: ...
+
+    async def forget_old(self) -> int: ...
+
+
+class ConnectionWork(Protocol):
+    """The part of a transaction that is about what an organisation connects."""
+
+    @property
+    def providers(self) -> ProviderRepository: ...
+
+    @property
+    def mcp_servers(self) -> McpServerRepository: ...

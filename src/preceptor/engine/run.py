@@ -15,7 +15,8 @@ from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.prompts.prompt import Sampling
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
-from preceptor.domain.turns.facts import Altered, LeftOut, Pins
+from preceptor.domain.turns.calls import Altered, LeftOut
+from preceptor.domain.turns.facts import Pins
 from preceptor.domain.turns.turn import Lane, Turn
 from preceptor.engine.connections import Connector, OwnProvider, OwnServer
 from preceptor.engine.counting import tokens_of

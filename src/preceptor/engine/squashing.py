@@ -12,7 +12,7 @@ from preceptor.domain.log import NewEvent
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
-from preceptor.domain.turns.facts import Call, CallEnded, CallOutcome
+from preceptor.domain.turns.calls import Call, CallEnded, CallOutcome
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.session import Session
 from preceptor.engine.stages.listen import priced

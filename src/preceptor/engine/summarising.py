@@ -10,7 +10,7 @@ from preceptor.domain.prompts.assemble import Placed, assemble
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
 from preceptor.domain.prompts.reply import Finish, Reply
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromMessage
-from preceptor.domain.turns.facts import Call
+from preceptor.domain.turns.calls import Call
 from preceptor.domain.turns.turn import SUMMARY
 from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.engine.voice import Kept, keep

@@ -85,7 +85,8 @@ class Turns:
         except Replayed as known:
             return await self._known(TurnId(known.answer.decode()))
         self.session.means.blobs.update((run.journal.org, sha256) for sha256 in run.kept)
-        return self._spawn(Taken(turn_id, run.journal.conversation_id, first), run)
+        asked_at = run.turn.main.messages[0].created_at
+        return self._spawn(Taken(turn_id, run.journal.conversation_id, first, asked_at=asked_at), run)
 
     async def settled(self, taken: Taken) -> Ended:
         """Wait until it has ended."""
@@ -210,7 +211,8 @@ class Turns:
         row, turn = await self.get(turn_id)
         if turn.ended is None:
             raise IdempotencyInProgress
-        return Taken(turn_id, row.conversation_id, row.first, turn.ended, replayed=True)
+        asked_at = turn.main.messages[0].created_at if turn.main.messages else None
+        return Taken(turn_id, row.conversation_id, row.first, turn.ended, replayed=True, asked_at=asked_at)
 
     async def _row(self, work: Work, turn_id: TurnId) -> TurnRow:
         row = await work.turns.find(turn_id)

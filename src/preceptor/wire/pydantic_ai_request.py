@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -102,7 +102,7 @@ def _call(call: dict[str, Any]) -> ToolCallPart:
 def _text(content: Any) -> str:
     """What is text. Pictures are not sent this way."""
     if isinstance(content, list):
-        parts: list[dict[str, Any]] = content
+        parts = cast("list[dict[str, Any]]", content)
         return "\n".join(str(part.get("text", "")) for part in parts)
     return str(content or "")
 

@@ -142,7 +142,7 @@ def _answer(given: Any) -> Iterator[Any]:
             inner = [
                 name for name in ("choices", "generations", "message", "output", "messages", "answer") if name in said
             ]
-            if "role" in said or "kwargs" in said or (said.get("type") in _ROLES and "content" in said):
+            if "role" in said or "kwargs" in said or (str(said.get("type")) in _ROLES and "content" in said):
                 yield said
             elif inner:
                 part = said[inner[0]]

@@ -15,7 +15,7 @@ from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.reasoning.policy import SgrPolicy
-from preceptor.domain.value import ANY_TEXT, AS_TUPLE, AnyId, Value, left_out
+from preceptor.domain.value import ANY_TEXT, AnyId, Value, left_out
 
 SETTINGS = FamilyId("")
 """Stands for an agent's settings where experiments are told apart by family: one at a time may change them."""
@@ -79,7 +79,7 @@ class NewExperiment(Value):
 
     name: Name
     hypothesis: Hypothesis | None = None
-    agent_ids: Annotated[tuple[AnyId, ...], Field(min_length=1, max_length=100), AS_TUPLE]
+    agent_ids: Annotated[tuple[AnyId, ...], Field(min_length=1, max_length=100)]
     control_instruction_id: AVersion = left_out()
     variant_instruction_id: AVersion = left_out()
     settings: Annotated[SettingArms, Field(description="Engine settings instead of instructions.")] = left_out()
@@ -87,7 +87,7 @@ class NewExperiment(Value):
     duration: Annotated[float, Field(gt=0, le=365)] = Field(default=7, description="In days.")
     unit: UnitKind = UnitKind.CONVERSATION
     primary_metric: MetricName = Field(default=RATING, description="The one that decides.")
-    guardrails: Annotated[tuple[MetricName | Guardrail, ...], Field(max_length=20), AS_TUPLE] = ()
+    guardrails: Annotated[tuple[MetricName | Guardrail, ...], Field(max_length=20)] = ()
     minimum_effect: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
         default=None, description="The smallest difference in the primary metric that would matter."
     )

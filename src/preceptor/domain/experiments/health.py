@@ -1,4 +1,4 @@
-"""Health: whether the numbers of an experiment can be believed at all."""
+"""ExperimentHealth: whether the numbers of an experiment can be believed at all."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -40,7 +40,7 @@ class ShareCheck(Value):
     share: float
 
 
-class Health(Value):
+class ExperimentHealth(Value):
     status: Light
     srm: RatioCheck
     crossover: ShareCheck
@@ -54,7 +54,7 @@ class Health(Value):
         return tuple(name for name, check in checks.items() if check.status is Light.RED)
 
 
-def health_of(units: Sequence[Unit], split: float) -> Health:
+def health_of(units: Sequence[Unit], split: float) -> ExperimentHealth:
     """Of all units, also of those that were shown nothing yet."""
     shown = [unit for unit in units if unit.control or unit.variant]
     srm = _ratio(shown, split)
@@ -64,7 +64,7 @@ def health_of(units: Sequence[Unit], split: float) -> Health:
     mismatch = _share(sum(tally.mismatches for tally in tallies), sum(tally.asked for tally in tallies))
     lights = {srm.status, crossover.status, mismatch.status}
     worst = next(light for light in (Light.RED, Light.YELLOW, Light.GREEN) if light in lights)
-    return Health(status=worst, srm=srm, crossover=crossover, rendered_mismatch=mismatch)
+    return ExperimentHealth(status=worst, srm=srm, crossover=crossover, rendered_mismatch=mismatch)
 
 
 def _ratio(shown: Sequence[Unit], split: float) -> RatioCheck:

@@ -11,7 +11,7 @@ from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.comparing import ALPHA, Comparison, Interval, Sample, always_valid, compare
 from preceptor.domain.experiments.experiment import Experiment, Guardrail, Power, Status, UnitKind
 from preceptor.domain.experiments.forecast import forecast
-from preceptor.domain.experiments.health import Health, health_of
+from preceptor.domain.experiments.health import ExperimentHealth, health_of
 from preceptor.domain.experiments.metrics import COMPUTED, RATING, RESOLUTION, Tally, Unit, metric_of, units_of
 from preceptor.domain.experiments.phrases import PHRASES
 from preceptor.domain.ids import ExperimentId
@@ -84,7 +84,7 @@ class Results(Value):
     """What is counted: a turn is never taken for a unit."""
     started_at: AwareDatetime | None
     ends_at: AwareDatetime | None
-    health: Health
+    health: ExperimentHealth
     arms: tuple[ArmResults, ...]
     effects: tuple[Effect, ...]
     power: Power
@@ -196,7 +196,7 @@ def _harms(guard: Guardrail, valid: Interval) -> bool:
 
 
 def verdict_of(
-    experiment: Experiment, health: Health, effects: Sequence[Effect], enough: bool, language: str
+    experiment: Experiment, health: ExperimentHealth, effects: Sequence[Effect], enough: bool, language: str
 ) -> Verdict:
     """By the interval that holds at every look, so that a verdict does not come and go as people look."""
     primary = experiment.primary_metric

@@ -7,7 +7,7 @@ summaries, the running turn, open calls) is not among them. Answers never leave 
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 from pydantic import Field
@@ -43,7 +43,12 @@ class Strategy(Protocol):
     def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice: ...
 
 
-class _Plain(Value):
+def _named(schema: dict[str, Any]) -> None:
+    """Which strategy it is must be said where one is written; in code the class says it."""
+    schema["required"] = ["type", *schema.get("required", [])]
+
+
+class _Plain(Value, json_schema_extra=_named):
     @property
     def template(self) -> str:
         return TLDR
@@ -122,7 +127,7 @@ class Concept(Value):
     many: bool = True
 
 
-class FactsTLDR(Value):
+class FactsTLDR(Value, json_schema_extra=_named):
     """In place of everything, the facts that were stated about some concepts, and nothing else."""
 
     type: Literal["facts_tldr"] = "facts_tldr"

@@ -66,9 +66,13 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
     def tail_text(self) -> str:
         return "\n\n".join(segment.text for segment in self.tail)
 
-    @cached_property
+    @property
     def tokens(self) -> int:
         """All of it: the sum of the pieces, and nothing besides."""
+        return self._tokens
+
+    @cached_property
+    def _tokens(self) -> int:
         pieces = sum(piece.tokens for piece in (*self.system, *self.shown, *self.tail))
         return pieces + sum(tool.tokens for tool in self.tools) + self.overhead
 

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.verdict import Mode, OnError
+from preceptor.domain.reasoning.wording import OURS, PlanTexts
 from preceptor.domain.value import FROM_JSON, Value
 
 
@@ -56,6 +57,11 @@ class SgrPolicy(Value):
     max_clarifications: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 2
     opinions: Opinions = Opinions.MAX
     retain_analysis_turns: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 1
+    templates: PlanTexts = Field(
+        default=OURS,
+        description="What is said of a plan, in words of one's own.",
+        exclude_if=lambda texts: texts == OURS,
+    )
 
     @property
     def routing(self) -> RoutingPolicy:

@@ -12,7 +12,6 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sgr_spam_response": ("product_name",),
     "sgr_guardian_response": ("product_name",),
     "guardian_refusal_unsafe": ("product_name",),
-    "rules_broken": (),
 }
 """Each text, and what may be filled in."""
 
@@ -35,7 +34,6 @@ TEXTS = Catalogue(
                 "This message was stopped by the safety check and was not answered. You are welcome to ask "
                 "something else."
             ),
-            "rules_broken": "The answer did not keep the rules for answers here, so it is not shown. Please ask again.",
         },
         "ru": {
             "user_intent_prefix": "Как я понял ваш запрос:",
@@ -54,7 +52,6 @@ TEXTS = Catalogue(
                 "Проверка безопасности остановила это сообщение, ответа на него не будет. "
                 "Вы можете спросить о чём-нибудь другом."
             ),
-            "rules_broken": "Ответ нарушал действующие здесь правила, поэтому он не показан. Спросите ещё раз.",
         },
         "vi": {
             "user_intent_prefix": "Tôi hiểu yêu cầu của bạn như sau:",
@@ -71,7 +68,6 @@ TEXTS = Catalogue(
             "guardian_refusal_unsafe": (
                 "Tin nhắn này đã bị bộ kiểm tra an toàn chặn lại và sẽ không được trả lời. Bạn có thể hỏi điều khác."
             ),
-            "rules_broken": "Câu trả lời không theo đúng quy tắc ở đây nên không được hiển thị. Xin bạn hỏi lại.",
         },
     },
     KEYS,

@@ -5,6 +5,17 @@ from enum import StrEnum
 import msgspec
 
 from preceptor.domain.ids import MessageId
+from preceptor.domain.phrases import Catalogue
+
+TEXTS = Catalogue(
+    {
+        "en": {"kept_back": "The answer did not keep the rules that answers have here, so it is not shown. Ask again."},
+        "ru": {"kept_back": "Ответ нарушал действующие здесь правила, поэтому он не показан. Спросите ещё раз."},
+        "vi": {"kept_back": "Câu trả lời không theo đúng quy tắc ở đây nên không được hiển thị. Xin bạn hỏi lại."},
+    },
+    {"kept_back": ()},
+)
+"""What users are told in the place of an answer that nobody gets."""
 
 
 class Checking(StrEnum):

@@ -7,7 +7,8 @@ from preceptor.domain.messages.message import Kind, Role, ToolCall
 from preceptor.domain.prompts.reply import Fault
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.verdict import Gate
-from preceptor.domain.turns.facts import Call, CallEnded, TurnStatus
+from preceptor.domain.turns.calls import Call, CallEnded
+from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Lane, Turn
 
 NO_VERDICT = "The safety check gives no verdict right now, and without one nothing goes on."

@@ -10,12 +10,10 @@ from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Kind, Message, Role, ToolCall
 from preceptor.domain.prompts.reply import Usage
 from preceptor.domain.reasoning.verdict import Gate, Judged
+from preceptor.domain.turns.calls import Call, CallEnded, CallOutcome
 from preceptor.domain.turns.checks import Checked, Checking
 from preceptor.domain.turns.facts import (
     Accepted,
-    Call,
-    CallEnded,
-    CallOutcome,
     CancelRequested,
     Compressed,
     Ended,

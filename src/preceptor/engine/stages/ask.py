@@ -8,7 +8,8 @@ from preceptor.domain.prompts.images import with_images
 from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Segment
 from preceptor.domain.prompts.source import AnySource, FromDirective, FromEngine, FromGuardian
 from preceptor.domain.reasoning.tail import guardian_assessment, turn_directive
-from preceptor.domain.turns.facts import CallEnded, CallOutcome, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.calls import CallEnded, CallOutcome
+from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
 from preceptor.domain.turns.turn import Lane, Turn
 from preceptor.engine.proving import proven

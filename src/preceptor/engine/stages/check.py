@@ -3,8 +3,7 @@
 from preceptor.domain.instructions.check import check
 from preceptor.domain.instructions.content import Mode, ValidationRules
 from preceptor.domain.messages.message import Message, Role, Text
-from preceptor.domain.reasoning.texts import get_text
-from preceptor.domain.turns.checks import Checked, Checking, RuleReport
+from preceptor.domain.turns.checks import TEXTS, Checked, Checking, RuleReport
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.run import Run
 
@@ -47,5 +46,5 @@ def _then(run: Run, mode: Mode) -> Checking:
 
 
 def say_that_it_was_kept_back(run: Run) -> None:
-    text = get_text("rules_broken", run.pins.language)
+    text = TEXTS.say(run.pins.language, "kept_back")
     run.journal.note("message.completed", run.message(Role.ASSISTANT, (Text(text),), run.turn.main))

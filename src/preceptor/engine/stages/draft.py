@@ -17,7 +17,8 @@ from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.reasoning.reading import read_reply
 from preceptor.domain.reasoning.schema import answer_as_json, ask_again, tool_description, tool_schema
 from preceptor.domain.reasoning.tail import guardian_assessment
-from preceptor.domain.turns.facts import Call, CallOutcome, LeftOut, TurnStatus
+from preceptor.domain.turns.calls import Call, CallOutcome, LeftOut
+from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.step import ATTEMPTS, Settle
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.proving import proven

@@ -12,14 +12,8 @@ from preceptor.domain.messages.message import AnyPart, Message, Role, ToolCall
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, Reply, Usage
-from preceptor.domain.turns.facts import (
-    Call,
-    CallEnded,
-    CallOutcome,
-    MessageAbandoned,
-    MessageDelta,
-    MessageStarted,
-)
+from preceptor.domain.turns.calls import Call, CallEnded, CallOutcome
+from preceptor.domain.turns.facts import MessageAbandoned, MessageDelta, MessageStarted
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.run import Run

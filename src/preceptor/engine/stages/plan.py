@@ -9,6 +9,7 @@ from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.reasoning.policy import Injection, SgrPolicy
 from preceptor.domain.reasoning.routing import Flow, route
 from preceptor.domain.reasoning.synthesis import Synthesis, Voice, synthesise
+from preceptor.domain.reasoning.wording import worded
 from preceptor.domain.turns.facts import Planned, PlanReady
 from preceptor.domain.turns.step import Settle
 from preceptor.engine.run import Run
@@ -48,7 +49,8 @@ async def make_plan(run: Run) -> Settle | None:
 
 
 def voice_of(run: Run) -> Voice:
-    return Voice(language=run.pins.language, product_name=run.means.product_name)
+    texts = SgrPolicy.model_validate(run.pins.sgr).templates
+    return Voice(run.pins.language, run.means.product_name, worded(texts))
 
 
 def note_synthesis(run: Run, made: Synthesis) -> Message:

@@ -8,7 +8,7 @@ from preceptor.domain.ids import CallId, SpanId
 from preceptor.domain.messages.message import Kind
 from preceptor.domain.prompts.assemble import Placed, runs
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
-from preceptor.domain.turns.facts import Call
+from preceptor.domain.turns.calls import Call
 from preceptor.engine.run import Run
 from preceptor.engine.voice import Opening
 

@@ -10,7 +10,8 @@ from preceptor.domain.prompts.reply import Finish
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.synthesis import WITHHELD, UiType, refuse
 from preceptor.domain.reasoning.verdict import Gate, Mode
-from preceptor.domain.turns.facts import TURN_ENDED, CallEnded, CallOutcome, Ended, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.calls import CallEnded, CallOutcome
+from preceptor.domain.turns.facts import TURN_ENDED, Ended, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import CLIENT_TOOLS, Settle
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.exposing import exposures_of, raise_alarms

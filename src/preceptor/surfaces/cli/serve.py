@@ -19,7 +19,8 @@ from preceptor.surfaces.cli.console import say, warn
 if TYPE_CHECKING:
     from preceptor.adapters.observability.tracing import Tracing
     from preceptor.app import Preceptor
-    from preceptor.settings import Secrets, Settings
+    from preceptor.kept_secrets import Secrets
+    from preceptor.settings import Settings
 
 LABEL = 12
 """Columns of the words in front of what is printed at the start."""

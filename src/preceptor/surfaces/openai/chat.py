@@ -87,7 +87,7 @@ async def chat(
         await preceptor.clients.require(said.model)
         raise
     taken = await preceptor.clients.begin(asked)
-    answer = Answering(said, taken, int(preceptor.session.world.now().timestamp()))
+    answer = Answering(said, taken, seconds_of(taken, preceptor))
     headers = {CONVERSATION: taken.conversation_id}
     if said.stream:
         told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
@@ -102,6 +102,11 @@ def turn_pieces(request: Request, preceptor: Preceptor, taken: Taken, *, at_once
     """The pieces of a turn, read from its log: it goes on when no one reads, and ends when the server stops."""
     batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
     return pieces(batches, at_once=at_once)
+
+
+def seconds_of(taken: Taken, preceptor: Preceptor) -> int:
+    """When it was asked: the same however often the answer is fetched."""
+    return int((taken.asked_at or preceptor.session.world.now()).timestamp())
 
 
 @dataclass(slots=True)

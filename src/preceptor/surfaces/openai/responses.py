@@ -35,7 +35,7 @@ from preceptor.surfaces.openai.asking import (
     spec_of,
     structured,
 )
-from preceptor.surfaces.openai.chat import STREAMED, Conversation, turn_pieces
+from preceptor.surfaces.openai.chat import STREAMED, Conversation, seconds_of, turn_pieces
 from preceptor.surfaces.openai.responding import ID, Responding, encoded
 from preceptor.surfaces.openai.shapes import ModelResponse
 from preceptor.surfaces.openai.telling import CONVERSATION
@@ -110,7 +110,7 @@ async def respond(
         raise
     taken = await preceptor.clients.begin(asked)
     tools = frozenset(tool.name for tool in asked.tools)
-    answer = Responding(said.model, taken, int(preceptor.session.world.now().timestamp()), tools)
+    answer = Responding(said.model, taken, seconds_of(taken, preceptor), tools)
     headers = {CONVERSATION: taken.conversation_id}
     if said.stream:
         told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query
+from fastapi import Depends, Query
 
 from preceptor.domain.instructions.instruction import InstructionType, NewInstruction
 from preceptor.domain.instructions.lifecycle import Status
@@ -18,12 +18,11 @@ from preceptor.domain.instructions.shown import (
     Template,
 )
 from preceptor.domain.instructions.trial import NewTrial, Trial
-from preceptor.domain.instructions.version import LABEL_TEXT
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.engine.instructions import Wanted
 from preceptor.engine.shelf import Readable
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 
 router = Api("/api/instructions", "instructions")
@@ -38,7 +37,6 @@ Tags = Annotated[
 ]
 Public = Annotated[bool, Query(description="What all organisations publish, instead of your own. It is always active.")]
 Force = Annotated[bool, Query(description="Switch the assignments off that stand in the way.")]
-LabelName = Annotated[str, Path(pattern=LABEL_TEXT)]
 
 
 async def _wanted(

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
+from preceptor.domain.instructions.version import LABEL_TEXT
 from preceptor.domain.paging import CURSOR, LARGEST_PAGE, PLACE_CURSOR
 
 Cursor = Annotated[
@@ -17,3 +18,4 @@ PlaceCursor = Annotated[
 ]
 Limit = Annotated[int, Query(description="How many at most.", ge=1, le=LARGEST_PAGE)]
 Name = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+LabelName = Annotated[str, Path(pattern=LABEL_TEXT)]

@@ -12,7 +12,7 @@ from preceptor.domain.replays.gate import Gate, GateRun, NewGate
 from preceptor.domain.replays.replay import Item, NewReplay, Replay, Status, Summary
 from preceptor.surfaces.rest.conversations import Position
 from preceptor.surfaces.rest.executions import Resume
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
 
@@ -51,7 +51,7 @@ async def items(
     replay_id: Name,
     preceptor: ThePreceptor,
     changed: Annotated[bool, Query(description="Only turns that came out otherwise.")] = False,
-    cursor: Cursor = None,
+    cursor: PlaceCursor = None,
     limit: Limit = 50,
 ) -> Page[Item]:
     """List what became of each turn."""
@@ -79,27 +79,27 @@ async def events(
 
 @router.put(GATE)
 @needs(Permission.INSTRUCTION_WRITE)
-async def set_gate(instruction_id: Name, label: Name, new: NewGate, preceptor: ThePreceptor) -> Gate:
+async def set_gate(instruction_id: Name, label: LabelName, new: NewGate, preceptor: ThePreceptor) -> Gate:
     """Let a label move only to versions that a replay of the newest turns has let through."""
     return await preceptor.gates.put(instruction_id, label, new)
 
 
 @router.get(GATE)
 @needs(Permission.INSTRUCTION_READ)
-async def gate(instruction_id: Name, label: Name, preceptor: ThePreceptor) -> Gate:
+async def gate(instruction_id: Name, label: LabelName, preceptor: ThePreceptor) -> Gate:
     """Read a label's gate, and which versions have passed it."""
     return await preceptor.gates.get(instruction_id, label)
 
 
 @router.delete(GATE, status_code=204)
 @needs(Permission.INSTRUCTION_WRITE)
-async def remove_gate(instruction_id: Name, label: Name, preceptor: ThePreceptor) -> None:
+async def remove_gate(instruction_id: Name, label: LabelName, preceptor: ThePreceptor) -> None:
     """Let a label move freely again."""
     await preceptor.gates.remove(instruction_id, label)
 
 
 @router.post(f"{GATE}/run", status_code=202)
 @needs(Permission.REPLAY_RUN)
-async def run_gate(instruction_id: Name, label: Name, wanted: GateRun, preceptor: ThePreceptor) -> Replay:
+async def run_gate(instruction_id: Name, label: LabelName, wanted: GateRun, preceptor: ThePreceptor) -> Replay:
     """Have a version tried at a label's gate: a replay whose verdict decides whether the label may move to it."""
     return await preceptor.gates.run(instruction_id, label, wanted)

@@ -25,6 +25,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 LANGUAGE, THEME = "preceptor_language", "preceptor_theme"
 THEMES = ("system", "light", "dark")
 PART = "x-part"
+PARTS = {
+    "agent.html": "effect",
+    "agent_effective.html": "told",
+    "context.html": "context",
+    "instruction_edit.html": "told",
+    "instruction_test.html": "trial",
+    "template_use.html": "told",
+}
+"""The part of each page that a script may ask for alone."""
 """The header by which a script asks for one part of a page."""
 
 
@@ -89,7 +98,7 @@ def page(
 ) -> HTMLResponse:
     """A whole page; `here` names its entry in the navigation. Or the part of it that a script asked for."""
     part = request.headers.get(PART)
-    name = f"parts/{part}.html" if part is not None and part in parts() else template
+    name = f"parts/{part}.html" if part is not None and part == PARTS.get(template) else template
     looking = look(request)
     curl = call.as_curl(str(request.base_url).rstrip("/")) if call else None
     text = render(looking, name, request=request, here=here, curl=curl, call=call, **shown)
@@ -100,11 +109,6 @@ def render(looking: Look, name: str, **shown: Any) -> str:
     """A template as text, for whoever looks."""
     entries = entries_for(looking.caller) if looking.caller else ()
     return environment(looking.language).get_template(name).render(look=looking, entries=entries, **shown)
-
-
-@cache
-def parts() -> frozenset[str]:
-    return frozenset(file.stem for file in (TEMPLATES / "parts").glob("*.html"))
 
 
 @cache

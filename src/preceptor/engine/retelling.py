@@ -1,0 +1,67 @@
+"""Retelling: what is different in a replay, and what an agent would have been told with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from preceptor.domain.ids import FamilyId, InstructionId
+from preceptor.domain.instructions.instruction import InstructionVersion
+from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.replays.replay import Overrides
+from preceptor.domain.turns.turn import Turn
+from preceptor.engine.compiled import Compilations, Compiled, compiled
+from preceptor.engine.documents import with_documents
+from preceptor.engine.effective import Present, foreign, speaking, with_versions
+from preceptor.engine.ports import Work
+
+HISTORY = frozenset({"compression_strategy", "max_history_size", "max_tokens", "compress_when", "low_water"})
+"""The parameters that say how much of a conversation is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is different from then."""
+
+    overrides: Overrides
+    versions: Mapping[FamilyId, InstructionVersion] = field(default_factory=dict[FamilyId, InstructionVersion])
+
+    @property
+    def refits(self) -> bool:
+        parameters = self.overrides.parameters
+        return parameters is not None and bool(HISTORY & parameters.model_fields_set)
+
+
+async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> tuple[Compiled, list[str]]:
+    """What the agent would be told: the versions of then, with others in the place of some."""
+    then = await _compiled(work, turn, at, {})
+    if not changes.versions:
+        return then, []
+    assert turn.accepted is not None
+    pins, notes = turn.accepted.pins, list[str]()
+    spoke = {pin.family_id for pin in pins.instructions}
+    if not spoke & changes.versions.keys():
+        notes.append("None of the instructions that are changed spoke in this turn.")
+    if then.rendered.hash != pins.prompt_hash:
+        notes.append("What the agent was told then cannot be put together again to the letter.")
+    return await _compiled(work, turn, at, changes.versions), notes
+
+
+async def _compiled(work: Work, turn: Turn, at: datetime, versions: Mapping[FamilyId, InstructionVersion]) -> Compiled:
+    assert turn.accepted is not None
+    pins = turn.accepted.pins
+    rows = {row.assignment_id: row for row in await work.assignments.of_agent_at(pins.agent_id, at)}
+    wanted: list[InstructionId] = [pin.instruction_id for pin in pins.instructions]
+    own = await work.instructions.named(wanted) if wanted else {}
+    presents: list[Present] = []
+    for pin in pins.instructions:
+        row = rows.get(pin.assignment_id)
+        if row is None:
+            continue
+        version = versions.get(pin.family_id) or own.get(pin.instruction_id)
+        if version is None:
+            presents += await with_versions(work, Compilations(), [row], {})
+        else:
+            spoken = version.model_copy(update={"status": Status.ACTIVE})
+            presents.append(Present(row.model_copy(update={"is_active": True}), spoken))
+    told = compiled(pins.agent_id, speaking(presents))
+    return await with_documents(work, told, foreign(presents), at)
