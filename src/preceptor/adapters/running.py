@@ -1,13 +1,15 @@
 """Going on in this process: tasks of its own event loop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from traceback import format_exception
 from typing import Any, TypeVar, cast
 
 import structlog
+
+from preceptor.engine.journal import Torn
 
 Result = TypeVar("Result")
 LOUDER = 0.5
@@ -107,11 +109,17 @@ class InProcess:
 
 
 def _first(several: "BaseExceptionGroup[BaseException]") -> BaseException:
-    """The failure that ended the others: it is what whoever waits knows how to deal with."""
-    failure = several.exceptions[0]
-    while isinstance(failure, BaseExceptionGroup):
-        failure = cast("BaseExceptionGroup[BaseException]", failure).exceptions[0]
-    return failure
+    """The failure that ended the others: what was torn by another failure may be heard of before it."""
+    failures = list(_alone(several))
+    return next((failure for failure in failures if not isinstance(failure, Torn)), failures[0])
+
+
+def _alone(failure: BaseException) -> Iterator[BaseException]:
+    if isinstance(failure, BaseExceptionGroup):
+        for one in cast("BaseExceptionGroup[BaseException]", failure).exceptions:
+            yield from _alone(one)
+    else:
+        yield failure
 
 
 async def _awaited(work: Awaitable[Result]) -> Result:
