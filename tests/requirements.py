@@ -998,8 +998,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "R197",
     ),
     "history": (
-        # Parameters and runtime
-        "R68 R69",
         # What joining the parts forces
         # Faults, input and attacks
         "F23 B2",

@@ -17,7 +17,6 @@ from preceptor.adapters.tokens import counter
 from preceptor.adapters.tools.toolbox import open_toolbox
 from preceptor.adapters.webhooks import EgressWebhooks
 from preceptor.adapters.world import RealWorld
-from preceptor.domain.delegation import Limits
 from preceptor.domain.models import Vocabulary
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.domain.turns.turn import Turn
@@ -87,6 +86,15 @@ class Preceptor:
 
     def acting_as(self, caller: Caller, once: Once | None = None) -> "Preceptor":
         return Preceptor(self.session.acting_as(caller, once), self.settings, self.announce)
+
+    @property
+    def is_running(self) -> bool:
+        return not self.session.store.closed
+
+    async def close(self) -> None:
+        """Stop what goes on and let go of the database, as leaving the `async with` does."""
+        await self.session.means.runner.close()
+        await self.session.store.close()
 
     @property
     def orgs(self) -> Orgs:
@@ -280,13 +288,6 @@ async def _means(
     registry = ModelRegistry(settings)
     connections = Connections(registry)
     runner = InProcess()
-    limits = Limits(
-        iterations=settings.max_iterations,
-        depth=settings.max_delegation_depth,
-        seconds=settings.turn_budget_seconds,
-        tokens=settings.turn_budget_tokens,
-        cost=settings.turn_budget_cost,
-    )
     tools = open_toolbox(settings.tools, world.now)
     guardian = guardian or guardian_of(settings)
     webhooks = EgressWebhooks(settings.egress_allow)
@@ -297,7 +298,7 @@ async def _means(
             tools=tools,
             runner=runner,
             worker=world.new_id(),
-            limits=limits,
+            limits=settings.limits,
             guardian=guardian,
             guard=settings.guard,
             sgr=settings.sgr,

@@ -17,6 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from preceptor.domain.delegation import Limits
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
@@ -232,6 +233,17 @@ class Settings(BaseSettings):
         if self.database_url is not None:
             return self.database_url.get_secret_value()
         return f"sqlite:///{self.data_dir / 'preceptor.db'}"
+
+    @property
+    def limits(self) -> Limits:
+        """What one turn may take."""
+        return Limits(
+            iterations=self.max_iterations,
+            depth=self.max_delegation_depth,
+            seconds=self.turn_budget_seconds,
+            tokens=self.turn_budget_tokens,
+            cost=self.turn_budget_cost,
+        )
 
     @property
     def guard(self) -> GuardPolicy:

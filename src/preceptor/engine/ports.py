@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from preceptor.domain.agents import Agent
-from preceptor.domain.conversations.conversation import Conversation, Status
+from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.ids import AgentId, ConversationId, KeyId, OrgId, StreamId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey
 from preceptor.domain.log import Event, Head, NewEvent, Told
@@ -31,6 +31,7 @@ from preceptor.engine.repositories import (
     IdempotencyRepository,
     SignInRepository,
     ViewRepository,
+    WantedConversations,
 )
 from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
 from preceptor.engine.task_rows import TaskWork
@@ -105,27 +106,11 @@ class ConversationRepository(Protocol):
 
     async def find(self, conversation_id: ConversationId) -> Conversation | None: ...
 
-    async def page(self, wanted: "WantedConversations", after: str | None, limit: int) -> list[Conversation]: ...
+    async def page(self, wanted: WantedConversations, after: str | None, limit: int) -> list[Conversation]: ...
 
     async def open_with(self, agent_id: AgentId) -> int: ...
 
     async def quiet_since(self, before: datetime, limit: int) -> list[tuple[OrgId, ConversationId]]: ...
-
-
-class WantedConversations(Protocol):
-    """Which conversations a list is about. None means any."""
-
-    @property
-    def agent_id(self) -> str | None: ...
-
-    @property
-    def status(self) -> Status | None: ...
-
-    @property
-    def words(self) -> str | None: ...
-
-    @property
-    def user_id(self) -> UserId | None: ...
 
 
 class Work(Experimenting, TaskWork, ConnectionWork, Protocol):
@@ -209,6 +194,9 @@ Program = Callable[[Work], Awaitable[Result]]
 
 class Store(Protocol):
     @property
+    def closed(self) -> bool: ...
+
+    @property
     def alone(self) -> bool:
         """Whether no other process writes to the same database."""
         ...
@@ -221,6 +209,10 @@ class Store(Protocol):
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         """Wait until the stream may have grown past `after`, or for `patience` seconds."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is queued. Whatever is asked afterwards is refused."""
         ...
 
 

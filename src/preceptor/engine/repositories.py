@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from preceptor.domain.conversations.conversation import Status
 from preceptor.domain.conversations.view import View
 from preceptor.domain.history.segment import State
 from preceptor.domain.ids import AttachmentId, ConversationId, UserId, ViewId
@@ -96,6 +97,22 @@ class SignInRepository(Protocol):
     async def redeem(self, token_hash: str) -> Owner | None: ...
 
     async def forget_old(self) -> int: ...
+
+
+class WantedConversations(Protocol):
+    """Which conversations a list is about. None means any."""
+
+    @property
+    def agent_id(self) -> str | None: ...
+
+    @property
+    def status(self) -> Status | None: ...
+
+    @property
+    def words(self) -> str | None: ...
+
+    @property
+    def user_id(self) -> UserId | None: ...
 
 
 class ConnectionWork(Protocol):

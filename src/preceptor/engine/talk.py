@@ -131,6 +131,10 @@ class Runner(Protocol):
 
     async def pause(self, seconds: float) -> None: ...
 
+    async def close(self) -> None:
+        """Stop what still goes on. It is not over: it is taken up where it was."""
+        ...
+
     def report(self, what: str, error: Exception) -> None:
         """Let those who run the installation know of a mistake of ours."""
         ...

@@ -13,7 +13,7 @@ from preceptor.adapters.storage.tables import conversations, events, streams
 from preceptor.domain.conversations.conversation import Conversation, Status
 from preceptor.domain.ids import AgentId, ConversationId, OrgId
 from preceptor.domain.times import to_micros
-from preceptor.engine.ports import WantedConversations
+from preceptor.engine.repositories import WantedConversations
 
 ADD = insert_into(conversations)
 REPLACE = update_by_key(conversations)

@@ -140,6 +140,10 @@ class PostgresStore:
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         await self.tails.wait(self.read, (org, stream), after, patience)
 
+    @property
+    def closed(self) -> bool:
+        return self._pool.closed
+
     async def close(self) -> None:
         await self._pool.close(timeout=2)
 

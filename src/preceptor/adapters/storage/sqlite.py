@@ -132,6 +132,10 @@ class SqliteStore:
         except (sqlite3.Error, OSError) as error:
             raise of_sqlite(error) from error
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:  # noqa: ARG002
         """Queue `program` for the writer; the answer comes once its commit is on the disk. One writer has no races."""
         if self._closed:
@@ -148,6 +152,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish what is queued, then let go of the file."""
+        if self._closed:
+            await asyncio.wait({self._writer})
+            return
         self._closed = True
         self._bell.set()
         await self._writer
