@@ -18,7 +18,7 @@ serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .precepto
 
 test: $(DEVELOP)  ## the whole suite, on SQLite and on a PostgreSQL that the run starts itself
 	@tools/chromium.sh
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 coverage: $(DEVELOP)  ## the same with a report of the lines that no test reached in its own process
 	@tools/chromium.sh

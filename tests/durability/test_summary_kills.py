@@ -37,5 +37,5 @@ def test_a_kill_at_every_moment_of_a_summary_loses_nothing_and_pays_for_no_summa
     events = contents(case.order.database).events
     told = [orjson.loads(row.payload or "{}") for row in events if row.kind == "summary.written"]
     written = Counter(tuple(one["sources"]) for one in told)
-    assert len(written) > KILLS // 2
+    assert len(written) >= KILLS // 4, "there was something to lose and to pay for"
     assert max(written.values()) == 1, "one that was written down is not written again"

@@ -39,7 +39,7 @@ from tests.talking import at_once, back, delegate, settings_in, use
 
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
 STEPS = 20
-CASES = 1000 if NIGHTLY else 15
+CASES = 1000 if NIGHTLY else 10
 
 
 class Crash(BaseException):

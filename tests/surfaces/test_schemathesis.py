@@ -27,12 +27,23 @@ from tests.requirements import covers
 from tests.serving import serving
 
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
-EXAMPLES = 1000 if NIGHTLY else 10
+EXAMPLES = 1000 if NIGHTLY else 6
 SEED = 20_260
 """Where nobody answers."""
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
 IMPORT = "POST /api/instructions/import"
 ATTACH = "POST /api/attachments"
+OFF = {"enabled": False}
+NAMING = (
+    "POST /api/conversations/{conversation_id}/edit",
+    "POST /api/conversations/{conversation_id}/regenerate",
+    "POST /api/conversations/{conversation_id}/compact",
+    "POST /api/agents/{agent_id}/instructions",
+    "POST /api/agents/{agent_id}/instructions/impact",
+    "PUT /api/instructions/{instruction_id}/labels/{label}",
+    "POST /api/instructions/{instruction_id}/labels/{label}/gate/run",
+)
+"""Their bodies name something else by its id: a 404 may speak of that, and not of what was just made."""
 VERSIONS = ("controlInstructionId", "variantInstructionId")
 REFUSED = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 """As usual, and 413: a list with too many items may be too large before it is too long."""
@@ -62,8 +73,9 @@ def configuration(url: str, key: str, *, coverage: bool = True) -> Any:
             # Whatever a form says in the place of a file, `false` or `0`, is a file of that text.
             "operations": [
                 {"include-name": ATTACH, "checks": {"negative_data_rejection": {"enabled": False}}},
+                *({"include-name": name, "checks": {"ensure_resource_availability": OFF}} for name in NAMING),
             ],
-            "generation": {"max-examples": EXAMPLES, "database": "none"},
+            "generation": {"max-examples": EXAMPLES if coverage else EXAMPLES // 2, "database": "none"},
             "phases": {"coverage": {"enabled": coverage}},
         }
     )
