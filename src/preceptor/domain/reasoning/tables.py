@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from pydantic import JsonValue
-
 from preceptor.domain.decision import Number, Table, markdown, outputs
 from preceptor.domain.errors import Invalid, NotFound
 from preceptor.domain.reasoning.routing import BINDING, DEFAULT_POLICY, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.verdict import GATE
 from preceptor.domain.reasoning.visibility import OUTPUTS
-from preceptor.domain.value import Value
+from preceptor.domain.value import Json, Text, Value
 
 
 class ShownInput(Value):
@@ -40,7 +38,7 @@ class ShownTable(Value):
 class TableTest(Value):
     """A case to decide: the value of each input. A number that is left out is unknown."""
 
-    facts: dict[str, JsonValue]
+    facts: dict[Text, Json]
     agent_id: str | None = None
     thresholds: Thresholds | None = None
 
