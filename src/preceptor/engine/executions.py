@@ -22,7 +22,7 @@ from preceptor.engine.ports import Work
 from preceptor.engine.replays import Replays
 from preceptor.engine.session import Session
 from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
-from preceptor.engine.tasks import HEEDED, Carrier, Claim, Tasks, events_of, task_of
+from preceptor.engine.tasks import Carrier, Claim, Tasks, events_of, task_of
 
 BATCH = 500
 PATIENCE = 15.0
@@ -86,9 +86,7 @@ class Executions:
             return await self._shown(work, execution_id)
 
         await self.session.write(program)
-        if not self.tasks.stop(execution_id) and not await self.tasks.settled(execution_id, HEEDED):
-            self.tasks.go_on(KIND, execution_id)  # whoever carries it out does not listen; it cannot write any more
-        await self.tasks.settled(execution_id)
+        await self.tasks.stopped(KIND, execution_id)
         return await self.get(execution_id)
 
     async def retry(self, execution_id: TaskId) -> Execution:

@@ -30,7 +30,7 @@ from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.shelf import found as found_instruction
 from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
-from preceptor.engine.tasks import HEEDED, Carrier, Tasks, events_of, task_of
+from preceptor.engine.tasks import Carrier, Tasks, events_of, task_of
 
 KIND = TaskKind.REPLAY
 BATCH = 500
@@ -148,9 +148,7 @@ class Replays:
             return await self._shown(work, replay_id)
 
         await self.session.write(program)
-        if not self.tasks.stop(replay_id) and not await self.tasks.settled(replay_id, HEEDED):
-            self.tasks.go_on(KIND, replay_id)
-        await self.tasks.settled(replay_id)
+        await self.tasks.stopped(KIND, replay_id)
         return await self.get(replay_id)
 
     async def follow(self, replay_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:

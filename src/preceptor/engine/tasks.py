@@ -93,6 +93,12 @@ class Tasks:
             handle.stop()
         return handle is not None
 
+    async def stopped(self, kind: TaskKind, task_id: TaskId) -> None:
+        """Have what was asked to stop do so, in whichever process, and wait until it has."""
+        if not self.stop(task_id) and not await self.settled(task_id, HEEDED):
+            self.go_on(kind, task_id)  # whoever carries it out does not listen; it cannot write any more
+        await self.settled(task_id)
+
     async def settled(self, task_id: TaskId, patience: float | None = None) -> bool:
         """Wait until it has ended; False if that takes longer than `patience`."""
         session, stream, org = self.session, StreamId(task_id), self.session.caller.owner.org_id
