@@ -984,9 +984,9 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "engine": (
         # Directives on messages
-        "R20",
+
         # Delegation inside a turn
-        "R37 R45",
+        "R45",
         # What joining the parts forces
         "R187 R188 R193",
         # Faults, load and attacks

@@ -50,6 +50,8 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     tools: tuple[str, ...] = ()
     """What the specialist may call: no more than whoever delegated."""
     reason: str | None = None
+    expected_seconds: int | None = None
+    """How long whoever delegated thought that it would take."""
     tool_call_id: str
     message_id: MessageId | None = None
     """The tool result that carries the directive."""
@@ -68,6 +70,7 @@ class Asked(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     reason: str | None = None
     tools: tuple[str, ...] | None = None
     mark_intermediate: bool = True
+    expected_seconds: int | None = None
 
 
 def why_not(

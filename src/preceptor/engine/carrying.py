@@ -14,6 +14,7 @@ from preceptor.engine.recovering import BATCH, Recovered, take_up
 from preceptor.engine.run import Run
 from preceptor.engine.session import Session
 from preceptor.engine.stages.settle import settle
+from preceptor.engine.talk import StartBeside
 from preceptor.engine.turn import take_turn
 
 PATIENCE = 15.0
@@ -36,13 +37,13 @@ class Taken:
     """When the message was accepted that it answers."""
 
 
-async def carry(session: Session, taken: Taken, run: Run | None) -> None:
+async def carry(session: Session, taken: Taken, run: Run | None, beside: StartBeside) -> None:
     """Take a turn to its end. What stops us leaves it to be taken up again, unless it is what someone asked for."""
     means = session.means
     try:
         while True:
             try:
-                if await _carried_on(session, taken, run):
+                if await _carried_on(session, taken, run, beside):
                     return
                 run = None
                 await means.runner.pause(means.beat)
@@ -71,11 +72,12 @@ async def elsewhere(session: Session, taken: Taken, patience: float | None = Non
     return None
 
 
-async def _carried_on(session: Session, taken: Taken, run: Run | None) -> bool:
+async def _carried_on(session: Session, taken: Taken, run: Run | None, beside: StartBeside) -> bool:
     """Take it to its end. False if the storage was away: what is not on the disk has not happened."""
     try:
         run = run or await _from_log(session, taken)
         if run is not None:
+            run.beside = beside
             await take_turn(run)
             taken.ended = run.turn.ended
             distil_later(session, run)

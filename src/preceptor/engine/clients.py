@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from preceptor.domain.conversations.conversation import Conversation, NewConversation, fold, started
+from preceptor.domain.conversations.conversation import Conversation, NewConversation
 from preceptor.domain.errors import Conflict, Invalid, NotFound
-from preceptor.domain.ids import AgentId, ConversationId, StreamId, TurnId
+from preceptor.domain.ids import AgentId, ConversationId, TurnId
 from preceptor.domain.messages.brought import Brought, open_calls, settled
 from preceptor.domain.messages.message import Role, ToolCall
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -17,6 +17,7 @@ from preceptor.engine.ports import Work
 from preceptor.engine.run import Run
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
+from preceptor.engine.starting import start
 from preceptor.engine.turns import Turns
 
 LAST = 100
@@ -64,13 +65,13 @@ class Clients:
     async def begin(self, asked: Asked) -> Taken:
         """Accept the newest of a client's messages, with those before it as its history; the turn goes on by itself."""
         turn_id = TurnId(self.session.world.new_id())
-        stream = StreamId(self.session.world.new_id())
+        conversation_id = ConversationId(self.session.world.new_id())
 
         async def program(work: Work) -> tuple[Run, int]:
             if not await work.agents.has(AgentId(asked.agent_id)):
                 raise ModelNotFound("model", asked.agent_id)
             known = await self._known(work, asked)
-            conversation = known or await self._started(work, asked, stream)
+            conversation = known or await self._started(work, asked, conversation_id)
             waiting, told = await _new(work, conversation, asked.said) if known else ((), asked.said)
             return await accept(work, self.session, _wanted(conversation, asked, settled(told, waiting)), turn_id)
 
@@ -98,12 +99,9 @@ class Clients:
             raise Conflict("That conversation has gone on since. Go on after its newest response.")
         return row.conversation_id
 
-    async def _started(self, work: Work, asked: Asked, stream: StreamId) -> Conversation:
+    async def _started(self, work: Work, asked: Asked, conversation_id: ConversationId) -> Conversation:
         new = NewConversation(agent_id=asked.agent_id, metadata={"client": asked.client})
-        conversation = fold(await work.log.start(stream, [started(new, self.session.caller.owner)]))
-        assert conversation is not None
-        await work.conversations.add(conversation)
-        return conversation
+        return await start(work, self.session.caller.owner, conversation_id, new)
 
 
 async def _new(

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from preceptor.domain.conversations.conversation import Conversation, NewConversation, started
-from preceptor.domain.conversations.conversation import fold as fold_conversation
+from preceptor.domain.conversations.conversation import Conversation, NewConversation
 from preceptor.domain.conversations.looks import ShownView
 from preceptor.domain.conversations.view import Change
 from preceptor.domain.errors import Conflict, Invalid, PreceptorError, Upstream
@@ -33,6 +32,7 @@ from preceptor.engine.replays import Replays
 from preceptor.engine.run import Run
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Once, Replayed, Session
+from preceptor.engine.starting import start
 from preceptor.engine.turns import Turns
 
 
@@ -183,11 +183,7 @@ async def _conversation(work: Work, doing: Doing, conversation_id: ConversationI
     new = NewConversation(agent_id=command.resource.id, metadata={"executionId": doing.state.task_id})
     if not await work.agents.has(AgentId(new.agent_id)):
         raise Invalid(f"There is no agent {new.agent_id!r} here any more.")
-    events = await work.log.start(StreamId(conversation_id), [started(new, doing.session.caller.owner)])
-    conversation = fold_conversation(events)
-    assert conversation is not None
-    await work.conversations.add(conversation)
-    return conversation
+    return await start(work, doing.session.caller.owner, conversation_id, new)
 
 
 async def _compact(doing: Doing) -> Any:

@@ -12,7 +12,6 @@ from preceptor.domain.conversations.conversation import (
     Status,
     changed,
     fold,
-    started,
 )
 from preceptor.domain.conversations.conversation import (
     archived as archived_event,
@@ -29,6 +28,7 @@ from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
+from preceptor.engine.starting import start
 from preceptor.engine.turns import Answer, Turns
 
 BATCH = 200
@@ -52,15 +52,14 @@ class Conversations:
 
     async def start(self, given: NewConversation | None = None, **fields: Any) -> Conversation:
         new = made(NewConversation, given, fields)
-        stream = StreamId(self.session.world.new_id())
+        conversation_id = ConversationId(self.session.world.new_id())
 
         async def program(work: Work) -> Conversation:
             if not await work.agents.has(AgentId(new.agent_id)):
                 raise NotFound("agent", new.agent_id)
-            conversation = fold(await work.log.start(stream, [started(new, self.session.caller.owner)]))
-            assert conversation is not None
-            await work.conversations.add(conversation)
-            return conversation
+            if new.parent_id is not None:
+                await found(work, self.session.caller, new.parent_id)
+            return await start(work, self.session.caller.owner, conversation_id, new)
 
         return await self.session.write(program)
 

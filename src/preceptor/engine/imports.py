@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from preceptor.domain.agents import Agent
-from preceptor.domain.conversations.conversation import NewConversation, fold, started
+from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.conversations.imports import (
     MOST_MESSAGES,
     Exchange,
@@ -31,6 +31,7 @@ from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled
 from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.session import Session
+from preceptor.engine.starting import start
 from preceptor.engine.talk import MessagePlace, TurnRow
 
 NOTHING = "no question in it has an answer"
@@ -122,9 +123,7 @@ class Scribe:
     async def write(self, told: Told, found: Sequence[Exchange]) -> ImportedConversation:
         conversation_id = ConversationId(self.session.world.new_id())
         new = NewConversation(agent_id=self.agent.agent_id, title=told.name, metadata={"importedFrom": self.kind})
-        conversation = fold(await self.work.log.start(StreamId(conversation_id), [started(new, self._owner)]))
-        assert conversation is not None
-        await self.work.conversations.add(conversation)
+        await start(self.work, self._owner, conversation_id, new)
         place, cum = 0, 0
         for exchange in found:
             place, cum = await self._turn(conversation_id, exchange, told.at, (place, cum))

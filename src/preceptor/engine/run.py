@@ -23,7 +23,7 @@ from preceptor.engine.counting import tokens_of
 from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
-from preceptor.engine.talk import Handle, Runner, Tools, Webhooks
+from preceptor.engine.talk import Handle, Runner, StartBeside, Tools, Webhooks
 from preceptor.engine.voice import Kept, Opening, Voice
 
 LEASE = timedelta(seconds=30)
@@ -163,6 +163,8 @@ class Run:
     specialists: dict[str, Specialist] = field(default_factory=dict[str, Specialist])
     prepared: Any = None
     """The first call, where it was written down together with the user's message."""
+    beside: StartBeside | None = None
+    """Starts conversations beside this one."""
 
     @property
     def turn(self) -> Turn:

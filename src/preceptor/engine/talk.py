@@ -107,6 +107,12 @@ class Tools(Protocol):
         ...
 
 
+class StartBeside(Protocol):
+    """Starts a conversation beside the one that a call was made in."""
+
+    async def __call__(self, parent: ConversationId, call: ToolCall, key: str, deadline: float) -> ToolResult: ...
+
+
 class Handle(Protocol):
     """Something that goes on by itself."""
 

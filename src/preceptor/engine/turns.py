@@ -17,6 +17,7 @@ from preceptor.domain.turns.facts import CancelRequested, Ended, TurnStatus, eve
 from preceptor.domain.turns.measures import measured
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.engine.accepting import Wanted, accept
+from preceptor.engine.beside import Beside
 from preceptor.engine.branching import Again
 from preceptor.engine.carrying import Taken, carry, elsewhere
 from preceptor.engine.ports import Program, Work
@@ -202,7 +203,9 @@ class Turns:
 
     def _spawn(self, taken: Taken, run: Run | None) -> Taken:
         means = self.session.means
-        handle = means.runner.spawn(f"turn {taken.turn_id}", carry(self.session, taken, run))
+        turns = Turns(self.session.acting_as(self.session.caller))  # an idempotency key is of one request
+        beside = Beside(turns.session, turns.start, turns.settled)
+        handle = means.runner.spawn(f"turn {taken.turn_id}", carry(self.session, taken, run, beside))
         means.running[taken.turn_id] = handle
         return taken
 

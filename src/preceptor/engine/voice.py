@@ -12,6 +12,7 @@ from preceptor.domain.instructions.render import RenderedLine
 from preceptor.domain.prompts.prompt import Effect, Segment, ToolSpec
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromInstruction, FromSpecialist
 from preceptor.domain.turns.control import DELEGATE_SPEC, RETURN_SPEC
+from preceptor.domain.turns.independent import START, START_SPEC
 from preceptor.engine.compiled import Compiled
 from preceptor.engine.ports import TokenCounter
 
@@ -54,7 +55,12 @@ def voice_of(agent: Agent, compiled: Compiled, tools: Iterable[ToolSpec], counte
     system = _segments(compiled.rendered.lines, counter)
     system = system or (_said(f"You are {agent.name}.", FromEngine("agent_name"), counter),)
     locked = tuple(_said(f"- {line}\n", source, counter) for line, source in _locked(compiled))
-    return Voice(system, locked, tuple(counted(spec, counter) for spec in tools))
+    return Voice(system, locked, tuple(counted(spec, counter) for spec in (*tools, *_own(agent))))
+
+
+def _own(agent: Agent) -> Iterable[ToolSpec]:
+    """Tools that are carried out by the engine itself, for agents that name them."""
+    return (START_SPEC,) if START in agent.tools else ()
 
 
 def system_of(compiled: Compiled, counter: TokenCounter) -> tuple[Segment, ...]:

@@ -17,7 +17,7 @@ from preceptor.domain.prompts.prompt import Effect, ToolSpec
 
 PATIENCE = 30.0
 LONGEST_DESCRIPTION = 4_000
-RESERVED = frozenset({"delegate_internal_reasoning", "return_control", "analyse_user_request"})
+RESERVED = frozenset({"delegate_internal_reasoning", "return_control", "analyse_user_request", "start_conversation"})
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _ORDINARY = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}

@@ -35,6 +35,9 @@ class NewConversation(Value):
         default=None, description="For all its messages, where a message does not say otherwise."
     )
     metadata: Metadata = Field(default_factory=dict)
+    parent_id: ConversationId | None = Field(
+        default=None, max_length=128, pattern=ANY_TEXT, description="The conversation that this one was started from."
+    )
 
 
 class ConversationChange(Value):
@@ -52,6 +55,7 @@ class Conversation(Value):
     status: Status
     parameters: RequestParameters | None = None
     metadata: dict[str, JsonValue]
+    parent_id: ConversationId | None = None
     owner: Owner
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -102,6 +106,7 @@ def after(state: Conversation | None, event: Event) -> Conversation | None:
                 status=Status.ACTIVE,
                 parameters=_parameters(facts.get("parameters")),
                 metadata=facts["metadata"],
+                parent_id=facts.get("parentId"),
                 owner=Owner.model_validate(facts["owner"]),
                 created_at=at,
                 updated_at=at,

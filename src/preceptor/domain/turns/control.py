@@ -1,6 +1,6 @@
 """The two control tools: what a model is told of them, and what it may ask of them."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,6 +12,7 @@ ALONE = "A control tool must be called alone, and it was called with another. Ca
 NOT_DELEGATED = "You are not delegated: there is nobody to return control to. Answer the user yourself."
 RETURNED = "Control goes back to whoever delegated. What was said here is at hand."
 MOST_BRANCHES = 4
+MOST_SECONDS = 86_400
 
 _ONE: dict[str, Any] = {
     "agent_prompt": {
@@ -24,6 +25,7 @@ _ONE: dict[str, Any] = {
         "description": "Instead of agent_prompt: a specialist of the library by name, such as critic@^1.",
     },
     "reason": {"type": "string", "description": "Why you delegate, in a few words."},
+    "expected_seconds": {"type": "integer", "minimum": 1, "description": "How long you expect it to take."},
     "tools": {
         "type": "array",
         "items": {"type": "string"},
@@ -74,6 +76,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agent_prompt: str | None = None
     specialist: str | None = None
     reason: str | None = None
+    expected_seconds: Annotated[int, msgspec.Meta(ge=1, le=MOST_SECONDS)] | None = None
     tools: tuple[str, ...] | None = None
     mark_intermediate: bool = True
     specialists: tuple["_Arguments", ...] = ()
@@ -107,4 +110,4 @@ def _one(told: _Arguments) -> Asked | str:
         return "Agent prompt too long (max 50,000 chars)"
     if (prompt is None) == (told.specialist is None):
         return "Say who the specialist is: give agent_prompt, or specialist, and not both."
-    return Asked(prompt, told.specialist, told.reason, told.tools, told.mark_intermediate)
+    return Asked(prompt, told.specialist, told.reason, told.tools, told.mark_intermediate, told.expected_seconds)

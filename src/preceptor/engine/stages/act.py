@@ -5,6 +5,7 @@ from preceptor.domain.ids import SpanId
 from preceptor.domain.messages.message import Kind, Outcome, Role, ToolCall, ToolResult
 from preceptor.domain.prompts.prompt import Effect, ToolSpec
 from preceptor.domain.turns.facts import ToolCompleted, ToolStarted
+from preceptor.domain.turns.independent import START
 from preceptor.domain.turns.step import Act
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.run import Run
@@ -85,7 +86,12 @@ async def _looked_at(run: Run, result: ToolResult, milliseconds: int) -> tuple[T
 
 async def _timed(run: Run, call: ToolCall) -> tuple[ToolResult, int]:
     began = run.world.monotonic()
-    result = await run.means.tools.run(call, key_of(run, call), run.seconds_left)
+    key = key_of(run, call)
+    if call.name == START:
+        assert run.beside is not None
+        result = await run.beside(run.journal.conversation_id, call, key, run.seconds_left)
+    else:
+        result = await run.means.tools.run(call, key, run.seconds_left)
     return result, round((run.world.monotonic() - began) * 1000)
 
 

@@ -107,6 +107,7 @@ def _span(run: Run, lane: Lane, call: ToolCall, one: Asked, *, branch: bool = Fa
         mark_intermediate=one.mark_intermediate,
         tools=allowed_tools(parents, one.tools),
         reason=one.reason,
+        expected_seconds=one.expected_seconds,
         tool_call_id=call.id,
         branch=branch,
         instruction_id=specialist and specialist.instruction_id,
