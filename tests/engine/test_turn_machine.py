@@ -4,8 +4,10 @@ import asyncio
 import os
 import tempfile
 from collections import defaultdict
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import orjson
@@ -16,16 +18,20 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from preceptor import Preceptor, ToolError, ToolRun, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Line
-from preceptor.domain.ids import AgentId, ConversationId, TurnId
+from preceptor.domain.conversations.compaction import Dropping, Squashing
+from preceptor.domain.errors import Conflict, Invalid, NotFound, Upstream
+from preceptor.domain.ids import AgentId, ConversationId, MessageId, TurnId
 from preceptor.domain.log import Fenced
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure
+from preceptor.domain.turns.audience import Audience
 from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import Settle
 from preceptor.domain.turns.turn import fold
 from preceptor.engine.accepting import Wanted, accept
+from preceptor.engine.messages import Which
 from preceptor.engine.recovering import events_of, take_up
 from preceptor.engine.run import Run
 from preceptor.engine.seeing import found
@@ -34,6 +40,7 @@ from preceptor.engine.turn import take_turn
 from preceptor.testing import Called, Say, ScriptedModel
 from tests.durability.checker import check_chain, contents
 from tests.durability.turn_checker import Fact, check_places, check_turn, rows
+from tests.rebuilding import every_call_is_rebuilt
 from tests.requirements import covers
 from tests.talking import at_once, back, delegate, settings_in, use
 
@@ -113,6 +120,21 @@ LINES: st.SearchStrategy[Line] = st.one_of(
     st.just(Crash()),
 )
 SCRIPTS = st.lists(LINES, min_size=1, max_size=14)
+PARAMETERS = st.sampled_from(
+    [
+        {},
+        {"maxHistorySize": 3},
+        {"maxTokens": 700},
+        {"maxTokens": 700, "lowWater": 1.0, "maxHistorySize": 7},
+        {"compressionStrategy": {"type": "whole_history"}},
+        {"compressionStrategy": {"type": "chunked", "chunkSize": 3}, "onFailure": "trim"},
+        {
+            "compressionStrategy": {"type": "from_last_n_messages", "n": 4},
+            "maxTokens": 900,
+            "compressWhen": "over_budget",
+        },
+    ]
+)
 
 
 class Talking(RuleBasedStateMachine):
@@ -131,6 +153,7 @@ class Talking(RuleBasedStateMachine):
         self.place: ConversationId = self.loop.run_until_complete(start).conversation_id
 
     def teardown(self) -> None:
+        self.loop.run_until_complete(every_call_is_rebuilt(self.preceptor))
         self.loop.run_until_complete(self.opening.__aexit__(None, None, None))
         self.loop.close()
         self.folder.cleanup()
@@ -150,10 +173,39 @@ class Talking(RuleBasedStateMachine):
         return line
 
     @precondition(lambda self: self.left is None)
-    @rule(script=SCRIPTS)
-    def say(self, script: list[Line]) -> None:
+    @rule(script=SCRIPTS, parameters=PARAMETERS)
+    def say(self, script: list[Line], parameters: dict[str, Any]) -> None:
         self.script = script
-        self.loop.run_until_complete(self._take(self.loop.run_until_complete(self._accept())))
+        wanted = RequestParameters.model_validate(parameters)
+        self.loop.run_until_complete(self._take(self.loop.run_until_complete(self._accept(wanted))))
+
+    @precondition(lambda self: self.left is None)
+    @rule(strategy=st.sampled_from(["concat", "summarize", "distill"]), choice=st.randoms(use_true_random=False))
+    def squash(self, strategy: str, choice: Random) -> None:
+        """Any messages at all in the place of which one is shown; what may not be parted is refused as a whole."""
+        said = self.loop.run_until_complete(self._said())
+        if not said:
+            return
+        first = choice.randrange(len(said))
+        chosen = said[first : first + choice.randint(1, 6)]
+        self.script = ["What was found."]
+        wanted = Squashing.model_validate({"strategy": strategy, "messageIds": chosen})
+        with suppress(Invalid, Conflict, NotFound, ModelFailure, Upstream):
+            self.loop.run_until_complete(self.preceptor.views.compact(self.place, wanted))
+
+    @precondition(lambda self: self.left is None)
+    @rule()
+    def clean_up(self) -> None:
+        wanted = Dropping.model_validate({"strategy": "drop", "intermediate": True})
+        self.loop.run_until_complete(self.preceptor.views.compact(self.place, wanted))
+
+    @precondition(lambda self: self.left is None)
+    @rule(choice=st.randoms(use_true_random=False))
+    def undo(self, choice: Random) -> None:
+        views = self.loop.run_until_complete(self.preceptor.views.page(self.place)).items
+        wanted = choice.choice(views)
+        restored = self.loop.run_until_complete(self.preceptor.views.restore(self.place, wanted.view_id))
+        assert restored.restored_view_id == wanted.view_id
 
     @precondition(lambda self: self.left is not None)
     @rule(script=SCRIPTS)
@@ -195,13 +247,17 @@ class Talking(RuleBasedStateMachine):
         self.loop.run_until_complete(self.opening.__aexit__(None, None, None))
         self.loop.run_until_complete(self._open())
 
-    async def _accept(self) -> Run:
+    async def _said(self) -> list[MessageId]:
+        page = await self.preceptor.messages.page(self.place, Which.CURRENT, Audience.SYSTEM, None, 200)
+        return [message.id for message in page["items"]]
+
+    async def _accept(self, parameters: RequestParameters) -> Run:
         session = self.preceptor.session
         turn_id = TurnId(session.world.new_id())
 
         async def program(work: Any) -> Any:
             conversation = await found(work, session.caller, self.place)
-            return await accept(work, session, Wanted(conversation, (Text("Go."),), RequestParameters()), turn_id)
+            return await accept(work, session, Wanted(conversation, (Text("Go."),), parameters), turn_id)
 
         run, _ = await session.write(program)
         return run
@@ -243,18 +299,18 @@ class Talking(RuleBasedStateMachine):
     def every_turn_that_has_ended_is_whole(self) -> None:
         url = f"sqlite:///{self.path / 'preceptor.db'}"
         turns, messages = rows(url)
-        facts: defaultdict[str, list[Fact]] = defaultdict(list)
-        for row in contents(url).events:
-            if row.turn is not None:
-                facts[row.turn].append((row, orjson.loads(row.payload or "{}")))
+        told: list[Fact] = [(row, orjson.loads(row.payload or "{}")) for row in contents(url).events]
+        facts: defaultdict[str | None, list[Fact]] = defaultdict(list)
+        for row, fact in told:
+            facts[row.turn].append((row, fact))
         for turn, _, status in turns:
             if status != "running":
                 check_turn(facts[turn])
-        check_places(messages, {(row.stream, row.seq): told for each in facts.values() for row, told in each})
+        check_places(messages, {(row.stream, row.seq): fact for row, fact in told})
         assert sum(status == "running" for _, _, status in turns) == (self.left is not None)
 
 
-@covers("R26")
+@covers("R26", "B2", "F23")
 class TestTalking(Talking.TestCase):
     settings = settings(
         max_examples=CASES,
