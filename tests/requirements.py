@@ -980,17 +980,16 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Storage and delivery
         "R127 R128",
         # Faults, load, input and attacks
-        "L5 B3 S14 S15",
+        "L5 S14 S15",
     ),
     "engine": (
         # Directives on messages
-
         # Delegation inside a turn
         "R45",
         # What joining the parts forces
-        "R187 R188 R193",
+        "R187",
         # Faults, load and attacks
-        "F13 F17",
+        "F13",
         "L1 L2 L3 L4 L6 L7",
     ),
     "connections": (
@@ -1000,7 +999,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     "history": (
         # What joining the parts forces
         # Faults, input and attacks
-        "F23 B2",
     ),
     "reasoning": (
         # In practice
@@ -1010,9 +1008,8 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     ),
     "experiments": (
         # Attacks
-        "S2",
     ),
-    "foundation-later": ("F6 S32",),
+    "foundation-later": ("F6",),
 }
 
 NOT_YET_BUILT: dict[str, str] = {

@@ -9,11 +9,14 @@ from tests.requirements import NOT_YET_BUILT, REQUIREMENTS, WAITING_FOR
 TESTS = Path(__file__).parent
 
 
+NAMED = ("test_", "Test")
+
+
 def claims(source: str) -> Iterator[tuple[str, str]]:
     """Each id that the source claims, with the name of the test, or `pytestmark`, that claims it."""
     module = ast.parse(source)
     for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name.startswith(NAMED):
             yield from ((claimed, node.name) for mark in node.decorator_list for claimed in claimed_ids(mark))
     for node in module.body:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]:

@@ -178,6 +178,15 @@ async def test_an_edited_row_is_found_where_it_is(written: Written, owner: Datab
     assert ("default", written.stream, 3, "edited") in found(written.verify())
 
 
+@covers("S32")
+@pytest.mark.parametrize("change", ["UPDATE events SET payload = '{}'", "DELETE FROM events"])
+async def test_an_edited_or_deleted_row_of_the_audit_trail_is_found(
+    written: Written, owner: DatabaseOwner, change: str
+):
+    owner.run(f"{change} WHERE org = ? AND stream = ? AND seq = 1", "default", ORG_STREAM)
+    assert {(org, stream) for org, stream, _, _ in found(written.verify())} == {("default", ORG_STREAM)}
+
+
 def cut(owner: DatabaseOwner, stream: str, org: str = "default", *, keep: int = 4) -> None:
     owner.run("DELETE FROM events WHERE org = ? AND stream = ? AND seq > ?", org, stream, keep)
 

@@ -31,6 +31,7 @@ from tests.domain.instructions import (
     speaking,
     version,
 )
+from tests.requirements import covers
 
 unhurried = settings(deadline=None)
 
@@ -237,6 +238,7 @@ def test_lines_that_differ_in_punctuation_are_told_and_remarked_on():
     assert [(f.kind, f.path) for f in lint(effective)] == [(Kind.DUPLICATE, f"/guidelines/{n}") for n in (1, 2)]
 
 
+@covers("B3")
 @unhurried
 @given(assignments(), st.data())
 def test_a_merge_is_the_same_bytes_whatever_the_order(made: list[Assignment], data: st.DataObject):
@@ -246,6 +248,7 @@ def test_a_merge_is_the_same_bytes_whatever_the_order(made: list[Assignment], da
     assert len({turn(assignment) for assignment in made}) == len(made)
 
 
+@covers("B3")
 @unhurried
 @given(CONTENT)
 def test_merging_what_was_merged_changes_nothing(content: Content):
@@ -266,6 +269,7 @@ def is_kept(by: Assignment, constraint: WrittenConstraint) -> bool:
     return is_locked(constraint) and not (named and text_of(constraint) in by.overridden)
 
 
+@covers("B3")
 @unhurried
 @given(assignments())
 def test_locked_constraints_are_never_fewer_and_come_last(made: list[Assignment]):

@@ -138,7 +138,7 @@ async def test_a_failure_over_there_is_told_and_the_caller_goes_on(tmp_path: Pat
     call = use(START, agent_id="researcher", message="Hi.", expects_response=True)
 
     def speak(prompt: Prompt) -> Any:
-        return script.pop(0) if prompt.system_text != "You are Researcher." else ModelFailure(Fault.REFUSED, "No.")
+        return script.pop(0) if prompt.system_text != "You are Researcher." else ModelFailure(Fault.REJECTED, "No.")
 
     script = [call, "It did not work out."]
     async with talking(tmp_path, speak, tools=TOOLS) as talk:

@@ -206,7 +206,7 @@ class Operation:
 
     def told(self, ids: Mapping[str, str]) -> Json | None:
         """Its body with the ids filled in."""
-        return self.body and {key: _filled(value, ids) for key, value in self.body.items()}
+        return self.body and filled(self.body, ids)
 
     def sent(self, ids: Mapping[str, str]) -> dict[str, Any]:
         """Its body as the client is told to send it."""
@@ -233,9 +233,12 @@ def operations(app: FastAPI) -> list[Operation]:
     return found
 
 
-def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+def filled(value: Any, ids: Mapping[str, str]) -> Any:
+    """A value with the ids that it names, wherever they stand."""
+    if isinstance(value, dict):
+        return {name: filled(one, ids) for name, one in cast("Json", value).items()}
     if isinstance(value, list):
-        return [_filled(one, ids) for one in cast("list[Any]", value)]
+        return [filled(one, ids) for one in cast("list[Any]", value)]
     return value.format_map(ids) if isinstance(value, str) and value[:1] == "{" else value
 
 

@@ -205,6 +205,7 @@ async def test_two_organisations_with_agents_of_the_same_name_never_share_a_word
 PUBLISHES = 50
 
 
+@covers("F17")
 async def test_a_moved_label_is_what_the_next_call_sees_here_and_in_another_process(
     client: httpx2.AsyncClient, settings: Settings
 ):

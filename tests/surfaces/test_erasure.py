@@ -8,6 +8,7 @@ from preceptor.adapters.storage.opening import locate
 from preceptor.adapters.storage.verifying import verify
 from preceptor.testing import Called, Say, SteadyWorld
 from tests.conftest import client_of
+from tests.requirements import covers
 from tests.surfaces.helpers import answers, new_key, problem, query, rows
 from tests.surfaces.talking import Talk, talking
 
@@ -36,6 +37,7 @@ def found(preceptor: Preceptor) -> list[str]:
     return sorted(table for table, known in told.items() if CANARY in str(known))
 
 
+@covers("S32")
 async def test_nothing_that_was_said_is_left_in_any_table_and_the_log_still_verifies(talk: Talk):
     assert found(talk.preceptor) == ["attachments", "blobs", "conversations", "events"]
     before = query(talk.preceptor, f"SELECT seq, kind, hash FROM events WHERE stream = '{talk.id}' ORDER BY seq")

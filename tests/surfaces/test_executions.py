@@ -171,7 +171,7 @@ async def test_what_cannot_be_carried_out_is_refused_and_leaves_nothing_behind(
 
 @covers("R123")
 async def test_a_failure_skips_what_depends_on_it_and_lets_the_rest_go_on(talk: Talk):
-    gone = {"type": "agent.execute", "resource": {"type": "agent", "id": "nobody"}, "data": {"userMessage": "Hi"}}
+    gone = ask("Hi", conversationId=await with_another(talk))
     done = await run(
         talk,
         step(0, gone),
@@ -183,10 +183,15 @@ async def test_a_failure_skips_what_depends_on_it_and_lets_the_rest_go_on(talk: 
     )
     assert statuses(done) == ["failed", "skipped", "skipped", "completed", "failed", "completed"]
     assert (done["status"], done["code"]) == ("failed", "invalid")
-    assert done["sentence"].startswith("Step 0 (step 0) failed: There is no agent 'nobody'")
+    assert done["sentence"].startswith("Step 0 (step 0) failed: The conversation")
     assert done["steps"][2]["sentence"] == "Step 1, which it needs, did not come off."
     assert done["progress"] == {"done": 6, "total": 6}
     assert [one.message.text for one in talk.script.prompts[-1].shown] == ["Said all the same"]
+
+
+async def with_another(talk: Talk) -> str:
+    """A conversation that the agent of these steps has no part in."""
+    return (await talk.client.post("/api/conversations", json={"agentId": "assistant"})).json()["conversationId"]
 
 
 def broken(fault: Fault = Fault.REJECTED) -> Line:
@@ -213,9 +218,9 @@ async def test_a_step_is_tried_again_as_often_as_it_says_and_one_that_failed_can
 
 
 async def test_a_mistake_is_not_tried_again(talk: Talk):
-    lost = ask("Hello", conversationId="no-such-conversation")
+    lost = ask("Hello", conversationId=await with_another(talk))
     done = await run(talk, step(0, lost, retries=3))
-    assert [one["code"] for one in done["steps"][0]["attempts"]] == ["not_found"]
+    assert [one["code"] for one in done["steps"][0]["attempts"]] == ["invalid"]
 
 
 async def test_a_blocked_turn_is_an_outcome_and_not_a_failure(settings: Settings):
@@ -314,10 +319,7 @@ async def test_executions_of_another_organisation_do_not_exist(talk: Talk):
         answer = await talk.client.request(method, f"/api/executions/{done['executionId']}{path}", headers=rival)
         problem(answer, 404, "not_found")
     theirs = {"steps": [step(0, LOAD)]}
-    lost = await until_ended(
-        talk.client, await talk.client.post("/api/executions", json=theirs, headers=rival), headers=rival
-    )
-    assert (lost["status"], lost["code"]) == ("failed", "not_found")
+    problem(await talk.client.post("/api/executions", json=theirs, headers=rival), 404, "not_found")
 
 
 async def test_what_was_said_is_erased_with_its_conversation(talk: Talk):

@@ -102,6 +102,7 @@ async def test_with_nothing_changed_every_request_of_every_turn_has_the_very_byt
     assert effects == ["ann"]
 
 
+@covers("R193")
 async def test_with_another_version_only_the_lines_that_changed_differ(talk: Talk):
     made = await instruct(talk, guidelines=["Greet", "Listen"], constraints=["Never lie"])
     turns = await everything_that_turns_do(talk)

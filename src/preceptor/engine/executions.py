@@ -5,14 +5,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from preceptor.domain.errors import NotFound
-from preceptor.domain.executions.commands import NEEDS, Webhook
+from preceptor.domain.executions.commands import (
+    NEEDS,
+    Asked,
+    Compact,
+    ConversationResource,
+    ExecuteAgent,
+    LoadInstructions,
+    Webhook,
+)
 from preceptor.domain.executions.execution import Execution, NewExecution, Summary
 from preceptor.domain.executions.facts import TERMINAL, Accepted, CancelRequested, Retried, event
 from preceptor.domain.executions.graph import checked
 from preceptor.domain.executions.progress import State, fold, shown, summary_of
-from preceptor.domain.ids import StreamId, TaskId
+from preceptor.domain.ids import AgentId, ConversationId, StreamId, TaskId
 from preceptor.domain.log import Event
-from preceptor.domain.ownership import Permission
+from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.calling_out import NoWebhooks
@@ -20,6 +28,7 @@ from preceptor.engine.commands import spoken_outputs
 from preceptor.engine.execution import execute, give_up, taken_up
 from preceptor.engine.ports import Work
 from preceptor.engine.replays import Replays
+from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
 from preceptor.engine.tasks import Carrier, Claim, Tasks, events_of, task_of
@@ -48,6 +57,7 @@ class Executions:
         fact = Accepted(asked=new.model_dump(mode="json", exclude_unset=True), permissions=permissions)
 
         async def program(work: Work) -> Execution:
+            await _are_there(work, session.caller, new)
             state = State(task_id)
             await work.log.start(StreamId(task_id), [event(fact)])
             state.tell(fact, work.now)
@@ -192,3 +202,20 @@ def carrier(carriers: Mapping[TaskKind, Carrier]) -> Carrier:
         await give_up(taken_up(claim, Replays(claim.session, carriers)), code, sentence)
 
     return Carrier(carry, fail)
+
+
+async def _are_there(work: Work, caller: Caller, new: NewExecution) -> None:
+    """Complain of what is named and not there. What an earlier step puts out is looked for when it is used."""
+    for step in new.steps:
+        command = step.command
+        if isinstance(command, LoadInstructions | ExecuteAgent):
+            agent_id = AgentId(command.resource.id)
+            if not await work.agents.has(agent_id):
+                raise NotFound("agent", agent_id)
+        match command:
+            case ExecuteAgent(data=Asked(conversation_id=str(named))):
+                await found(work, caller, ConversationId(named))
+            case Compact(resource=ConversationResource(id=str(named))):
+                await found(work, caller, ConversationId(named))
+            case _:
+                continue

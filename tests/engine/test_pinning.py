@@ -1,0 +1,82 @@
+"""A turn is told one thing from its first call to its last; the next turn is told what holds by then."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from preceptor import tool
+from preceptor.domain.ids import AgentId, InstructionId
+from preceptor.domain.messages.message import Role
+from preceptor.domain.prompts.prompt import Prompt
+from preceptor.domain.prompts.source import FromInstruction, FromMessage
+from preceptor.testing import Say
+from tests.requirements import covers
+from tests.talking import Talk, delegate, talking, use
+
+PUBLISHES = 50
+AGENT = AgentId("assistant")
+meanwhile: list[Callable[[], Awaitable[None]]] = []
+
+
+@tool(effect="read")
+async def work() -> str:
+    """Work, while others go on as well."""
+    for happen in meanwhile:
+        await happen()
+    return "Worked."
+
+
+async def guided(talk: Talk, text: str) -> InstructionId:
+    made = await talk.preceptor.instructions.create(name="Guide", type="system", content={"systemPrompt": text})
+    await talk.preceptor.assignments.assign(AGENT, instruction_id=made.family_id)
+    return made.family_id
+
+
+def work_first(prompt: Prompt) -> str | Say:
+    return "Done." if prompt.shown[-1].message.role is Role.TOOL else use("work")
+
+
+@covers("F17", "R193")
+async def test_a_turn_keeps_its_version_while_others_are_published_and_the_next_has_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PRECEPTOR_TOOLS", f"{__name__}:work")
+    async with talking(tmp_path, work_first, tools=("work",)) as talk:
+        family = await guided(talk, "Version 0.")
+        published = 0
+
+        async def publish() -> None:
+            nonlocal published
+            published += 1
+            await talk.preceptor.instructions.revise(family, content={"systemPrompt": f"Version {published}."})
+
+        meanwhile[:] = [publish]
+        for number in range(PUBLISHES):
+            answer = await talk.say(str(number))
+            first, second = talk.model.prompts[-2:]
+            assert first.system_text == second.system_text == f"Version {number}."
+            record = await talk.preceptor.turns.record(answer.turn_id)
+            [pin] = record["pins"].instructions
+            said = await talk.preceptor.instructions.get(pin.instruction_id)
+            assert said.content.system_prompt == f"Version {number}."
+            assert len({call["system"] for call in record["calls"]}) == 1
+
+
+@covers("R188")
+async def test_a_request_says_what_never_changes_first_and_every_piece_has_its_source(tmp_path: Path):
+    async with talking(tmp_path, ["One.", delegate("You check."), "Checked.", "Two."]) as talk:
+        await guided(talk, "Be exact.")
+        await talk.say("First?")
+        await talk.say("Second?")
+        main, again, specialist, last = talk.model.prompts
+        assert main.system == again.system == last.system
+        assert [type(piece.source) for piece in again.system] == [FromInstruction]
+        assert {type(shown.source) for shown in again.shown} == {FromMessage}
+        assert again.shown[: len(main.shown)] == main.shown
+        assert last.shown[: len(again.shown)] == again.shown
+        assert specialist.system_text == "You check."
+        assert [piece.text for piece in specialist.tail] != []
+        for prompt in talk.model.prompts:
+            pieces = [*prompt.system, *prompt.shown, *prompt.tail, *prompt.tools]
+            assert sum(piece.tokens for piece in pieces) + prompt.overhead == prompt.tokens
