@@ -60,6 +60,7 @@ NEEDS: dict[str, Permission] = {
     "experiments_stop": Permission.EXPERIMENT_RUN,
     "experiments_promote": Permission.EXPERIMENT_RUN,
     "experiments_results": Permission.EXPERIMENT_RUN,
+    "experiments_series": Permission.EXPERIMENT_RUN,
     "experiments_conversations": Permission.EXPERIMENT_RUN,
     "outcomes_tell": Permission.CONVERSATION_WRITE,
     "outcomes_rate": Permission.CONVERSATION_WRITE,

@@ -60,6 +60,9 @@ async def test_turns_of_both_arms_are_told_what_they_are_assigned_and_counted_by
     shown = (await client.get(f"{PATH}/{experiment['experimentId']}/conversations")).json()["items"]
     assert {one["conversationId"]: one["arm"] for one in shown} == served
     assert {one["metrics"]["rating"] for one in shown} == {3.0, 5.0}
+    series = (await client.get(f"{PATH}/{experiment['experimentId']}/series")).json()["metrics"]
+    assert (series[0]["metric"], series[0]["role"], len(series[0]["points"])) == ("rating", "primary", 1)
+    assert series[0]["points"][0]["controlUnits"] == list(served.values()).count("control")
 
 
 def audit(preceptor: Preceptor, like: str) -> list[Json]:

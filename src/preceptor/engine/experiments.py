@@ -7,6 +7,7 @@ from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Decision, Displaced, Experiment, NewExperiment, Status
 from preceptor.domain.experiments.results import Results, analyse
+from preceptor.domain.experiments.series import Series, series_of
 from preceptor.domain.experiments.shown import ExposedConversation, exposed
 from preceptor.domain.ids import AgentId, ExperimentId, OrgId
 from preceptor.domain.ownership import SYSTEM, Caller
@@ -98,6 +99,15 @@ class Experiments:
 
         async def program(work: Work) -> Results:
             return await self._analysed(work, await found(work, experiment_id))
+
+        return await self.session.read(program)
+
+    async def series(self, experiment_id: ExperimentId) -> Series:
+        """How what it shows came about, day by day."""
+
+        async def program(work: Work) -> Series:
+            experiment = await found(work, experiment_id)
+            return series_of(experiment, await work.exposures.all(experiment_id))
 
         return await self.session.read(program)
 

@@ -21,6 +21,9 @@ LEAST = 50
 """Units of each arm before anything is decided: the intervals hold for samples that are not tiny."""
 
 
+Role = Literal["primary", "guardrail", "other"]
+
+
 class Bounds(Value):
     low: float
     high: float
@@ -49,7 +52,7 @@ class Effect(Value):
     """Variant less control. `low`, `high`, `pValue` are for one look, at the planned end; `alwaysValid` is for all."""
 
     metric: str
-    role: Literal["primary", "guardrail", "other"]
+    role: Role
     higher_is_better: bool
     method: str | None
     difference: float | None
@@ -138,6 +141,17 @@ def names_of(experiment: Experiment, units: Sequence[Unit]) -> list[str]:
     return list(dict.fromkeys((experiment.primary_metric, *guarded, RATING, RESOLUTION, *COMPUTED, *told)))
 
 
+def role_of(experiment: Experiment, name: str) -> Role:
+    if name == experiment.primary_metric:
+        return "primary"
+    return "guardrail" if any(one.metric == name for one in experiment.guardrails) else "other"
+
+
+def alpha_of(experiment: Experiment, name: str) -> float:
+    """All guard-rails share what one metric alone may err."""
+    return ALPHA / len(experiment.guardrails) if role_of(experiment, name) == "guardrail" else ALPHA
+
+
 def _measured(name: str, units: Sequence[Unit]) -> _Measured:
     metric = metric_of(name)
     values: Mapping[Arm, list[float]] = {arm: [] for arm in Arm}
@@ -169,14 +183,12 @@ def _arm(arm: Arm, every: Sequence[Unit], shown: Sequence[Unit], measured: Mappi
 
 def _effect(experiment: Experiment, name: str, measured: _Measured) -> Effect:
     guard = next((one for one in experiment.guardrails if one.metric == name), None)
-    primary = name == experiment.primary_metric
-    found, metric = measured.found, metric_of(name)
-    alpha = ALPHA / len(experiment.guardrails) if guard is not None and not primary else ALPHA
+    found, metric, alpha = measured.found, metric_of(name), alpha_of(experiment, name)
     valid = None if found is None else always_valid(found, measured.units, experiment.planned_units, alpha)
     level = measured.control.mean
     return Effect(
         metric=name,
-        role="primary" if primary else "other" if guard is None else "guardrail",
+        role=role_of(experiment, name),
         higher_is_better=metric.higher_is_better,
         method=found and found.method,
         difference=found and found.difference,

@@ -7,6 +7,7 @@ from fastapi import Query
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Experiment, NewExperiment, Status
 from preceptor.domain.experiments.results import Results
+from preceptor.domain.experiments.series import Series
 from preceptor.domain.experiments.shown import ExposedConversation
 from preceptor.domain.ids import ExperimentId
 from preceptor.domain.ownership import Permission
@@ -73,6 +74,13 @@ async def promote(
 async def results(experiment_id: Name, preceptor: ThePreceptor) -> Results:
     """What an experiment has shown so far, and whether that can be believed. Looking does no harm."""
     return await preceptor.experiments.results(ExperimentId(experiment_id))
+
+
+@router.get("/{experiment_id}/series")
+@needs(Permission.EXPERIMENT_RUN)
+async def series(experiment_id: Name, preceptor: ThePreceptor) -> Series:
+    """How the results came about: after each day, the difference of each metric with its interval, to be drawn."""
+    return await preceptor.experiments.series(ExperimentId(experiment_id))
 
 
 @router.get("/{experiment_id}/conversations")
