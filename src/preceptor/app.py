@@ -1,21 +1,15 @@
 """The composition root: the one module that knows both the engine and the adapters."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
-from preceptor.adapters.connections import Connections
 from preceptor.adapters.documents import InThread
-from preceptor.adapters.guardians.choosing import guardian_of
-from preceptor.adapters.models.registry import ModelRegistry
-from preceptor.adapters.running import InProcess
 from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
 from preceptor.adapters.tokens import counter
-from preceptor.adapters.tools.toolbox import open_toolbox
-from preceptor.adapters.webhooks import EgressWebhooks
 from preceptor.adapters.world import RealWorld
 from preceptor.domain.models import Vocabulary
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
@@ -51,7 +45,7 @@ from preceptor.engine.ports import Guardian, Models, World
 from preceptor.engine.providers import Providers
 from preceptor.engine.reasoning import Reasoning
 from preceptor.engine.replays import Replays
-from preceptor.engine.run import LEASE, Means
+from preceptor.engine.run import LEASE
 from preceptor.engine.session import Once, Session
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Tasks
@@ -61,7 +55,7 @@ from preceptor.engine.trials import Trials
 from preceptor.engine.turns import Turns
 from preceptor.engine.users import Users
 from preceptor.engine.views import Views
-from preceptor.engine.watch import watching
+from preceptor.going_on import Hands, going_on, open_means, open_queues
 from preceptor.settings import Settings
 from preceptor.wire import anthropic_request, openai_chat, traces
 
@@ -254,6 +248,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     guardian: Guardian | None = None,
     take_up: bool = True,
     lease: timedelta = LEASE,
+    worker: bool = False,
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 
@@ -262,58 +257,21 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     the admin key of the settings takes the place of the one the installation has; without, only where it has none.
     `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another
     process left behind are left alone: for a command that is soon over. Another process takes a turn up when this one
-    has said nothing for as long as the `lease`.
+    has said nothing for as long as the `lease`. With PRECEPTOR_RUNNER=dbos a `worker` carries out what waits in queues.
     """
     settings = settings or Settings.load()
     world = world or RealWorld()
     secrets = settings.secrets()
+    database = locate(settings.database)
     async with (
-        open_store(locate(settings.database), world, committed) as opened,
-        _means(settings, world, models, guardian, lease) as made,
+        open_store(database, world, committed) as opened,
+        open_queues(settings, database, wanted=take_up) as queues,
+        open_means(settings, world, models, guardian, lease) as made,
     ):
-        means = replace(made, settled=settled)
+        means = replace(made, settled=settled, errands=queues)
         session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
-        if take_up:
-            means.runner.spawn("watch", watching(preceptor.turns, preceptor.tasks, alone=opened.store.alone))
-        yield preceptor
-
-
-@asynccontextmanager
-async def _means(
-    settings: Settings, world: World, models: Models | None, guardian: Guardian | None, lease: timedelta
-) -> AsyncGenerator[Means]:
-    """What turns are taken with; on the way out, those that still run are left to be taken up again."""
-    registry = ModelRegistry(settings)
-    connections = Connections(registry)
-    runner = InProcess()
-    tools = open_toolbox(settings.tools, world.now)
-    guardian = guardian or guardian_of(settings)
-    webhooks = EgressWebhooks(settings.egress_allow)
-    try:
-        await registry.prepare()
-        yield Means(
-            models=models or registry,
-            tools=tools,
-            runner=runner,
-            worker=world.new_id(),
-            limits=settings.limits,
-            guardian=guardian,
-            guard=settings.guard,
-            sgr=settings.sgr,
-            plan_model=settings.plan_model,
-            summary_model=settings.summary_model,
-            product_name=settings.product_name,
-            language=settings.language,
-            lease=lease,
-            connector=connections,
-            webhooks=webhooks,
-        )
-    finally:
-        await runner.close()
-        await connections.close()
-        await webhooks.close()
-        await registry.close()
-        if guardian is not None:
-            await guardian.close()
+        hands = Hands(preceptor.turns, preceptor.tasks, preceptor.installation)
+        async with going_on(hands, settings, queues, worker=worker) if take_up else nullcontext():
+            yield preceptor

@@ -144,6 +144,22 @@ class Settings(BaseSettings):
         description="How a model is shown its plan: clean, formatted_tool_result or raw_tool_result.",
     )
     sgr_templates: PlanTexts = Field(default=OURS, description="What is said of plans in your own words, per action.")
+    runner: Literal["inline", "dbos"] = Field(
+        default="inline",
+        description="What carries out background turns, executions and replays: inline (the process that accepts "
+        "them) or dbos (queues; on PostgreSQL any `preceptor worker`, on SQLite the server itself).",
+    )
+    worker_concurrency: int = Field(
+        default=16, ge=1, le=10_000, description="With dbos: most turns, executions and replays, each, in one worker."
+    )
+    org_concurrency: int = Field(
+        default=64, ge=1, le=100_000, description="With dbos: the same for one organisation, in all workers together."
+    )
+    org_starts_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        description="With dbos: most of each that one organisation begins in a minute. Default: any.",
+    )
     max_iterations: int = Field(default=50, ge=1, le=1000, description="Most model calls in one turn.")
     max_delegation_depth: int = Field(default=3, ge=0, le=10, description="How deep specialists may delegate.")
     turn_budget_tokens: int | None = Field(default=None, ge=1, description="Most tokens that one turn may use.")

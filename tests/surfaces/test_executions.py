@@ -17,6 +17,7 @@ from tests.adapters.model_server import http, serving
 from tests.adapters.model_server import silence as unanswered
 from tests.requirements import covers
 from tests.scenarios.reasoned import events_in
+from tests.surfaces.experimenting import PATH, between, versions
 from tests.surfaces.helpers import bearer, insert_key, new_key, new_org, problem, rows, until_ended
 from tests.surfaces.talking import Talk, talking
 
@@ -358,6 +359,24 @@ async def test_a_replay_is_run_by_a_step(talk: Talk):
     done = await run(talk, step(0, replay))
     assert done["status"] == "completed"
     assert done["steps"][0]["output"]["summary"]["same"] == 1
+
+
+@covers("R122")
+async def test_what_an_experiment_has_shown_is_put_out_for_a_later_step_and_only_to_those_who_may_know(talk: Talk):
+    experiment = await between(talk.client, await versions(talk.client))
+    about = {"type": "experiment", "id": experiment["experimentId"]}
+    analyse = {"type": "experiment.analyse", "resource": about}
+    done = await run(talk, step(0, analyse), step(1, ask(take(0, "verdict.sentence")), 0))
+    assert (done["status"], statuses(done)) == ("completed", ["completed"] * 2)
+    shown = (await talk.client.get(f"{PATH}/{experiment['experimentId']}/results")).json()
+    known = done["steps"][0]["output"]
+    assert known.keys() == shown.keys()
+    assert known["verdict"] == shown["verdict"]
+    unknown = await run(talk, step(0, analyse | {"resource": about | {"id": "none"}}))
+    assert (unknown["status"], unknown["steps"][0]["code"]) == ("failed", "not_found")
+    key = await new_key(talk.client, permissions=["execution:run"])
+    refused = await talk.client.post("/api/executions", json={"steps": [step(0, analyse)]}, headers=key)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
 async def test_a_webhook_is_sent_what_was_put_out_to_an_address_that_is_allowed(settings: Settings):

@@ -22,6 +22,7 @@ from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled, enroll
+from preceptor.engine.errands import NOBODY
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.loading import Loaded
 from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
@@ -58,6 +59,8 @@ class Wanted:
     client: Client = Client()  # noqa: RUF009 - it never changes
     loaded: Loaded | None = None
     """What the agent is told, where that was worked out before."""
+    waits: bool = False
+    """For whichever process has room for it."""
 
 
 async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) -> tuple[Run, int]:
@@ -89,7 +92,7 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
             agent_id=agent.agent_id,
             user_id=session.caller.owner.user_id,
             status=TurnStatus.RUNNING,
-            worker=session.means.worker,
+            worker=NOBODY if wanted.waits else session.means.worker,
             epoch=journal.epoch,
             first=events[0].seq - 1,
             lease=work.now + session.means.lease,

@@ -35,6 +35,8 @@ class Taken:
     """It was asked for before, with the same idempotency key."""
     asked_at: datetime | None = None
     """When the message was accepted that it answers."""
+    epoch: int | None = None
+    """Take it up only if no one else has since."""
 
 
 async def carry(session: Session, taken: Taken, run: Run | None, beside: StartBeside) -> None:
@@ -111,7 +113,7 @@ async def _failed(session: Session, taken: Taken, error: Exception) -> bool:
 
 async def _from_log(session: Session, taken: Taken) -> Run | None:
     async def program(work: Work) -> Recovered | None:
-        return await take_up(work, session, taken.turn_id)
+        return await take_up(work, session, taken.turn_id, taken.epoch)
 
     recovered = await session.store.write(session.caller.owner, program)
     if recovered is None:

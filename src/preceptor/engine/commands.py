@@ -12,10 +12,17 @@ from preceptor.domain.conversations.looks import ShownView
 from preceptor.domain.conversations.view import Change
 from preceptor.domain.errors import Conflict, Invalid, PreceptorError, Upstream
 from preceptor.domain.executions.binding import Reference, bound, looked_up
-from preceptor.domain.executions.commands import Compact, ExecuteAgent, LoadInstructions, RunReplay, Webhook
+from preceptor.domain.executions.commands import (
+    AnalyseExperiment,
+    Compact,
+    ExecuteAgent,
+    LoadInstructions,
+    RunReplay,
+    Webhook,
+)
 from preceptor.domain.executions.graph import instructions_of
 from preceptor.domain.executions.progress import State, StepState
-from preceptor.domain.ids import AgentId, ConversationId, StreamId, TaskId, TurnId
+from preceptor.domain.ids import AgentId, ConversationId, ExperimentId, StreamId, TaskId, TurnId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -25,6 +32,7 @@ from preceptor.engine.branching import Again
 from preceptor.engine.calling_out import AnsweredNo, NoAnswer, NoWebhooks, OutcomeUnknown
 from preceptor.engine.carrying import Taken
 from preceptor.engine.compacting import Compacting
+from preceptor.engine.experiments import Experiments
 from preceptor.engine.failing import TurnUnguarded, failure_of
 from preceptor.engine.loading import load, read_loaded
 from preceptor.engine.ports import Work
@@ -212,6 +220,14 @@ async def _replay(doing: Doing) -> Any:
     return await doing.replays.run_to_its_end(command.data, replay_id)
 
 
+async def _analyse(doing: Doing) -> Any:
+    """It only reads, so it may be done again."""
+    command = doing.step.new.command
+    assert isinstance(command, AnalyseExperiment)
+    results = await Experiments(doing.session).results(ExperimentId(command.resource.id))
+    return results.model_dump(mode="json")
+
+
 async def _webhook(doing: Doing) -> Any:
     command, session = doing.step.new.command, doing.session
     assert isinstance(command, Webhook)
@@ -235,6 +251,7 @@ _HOW: dict[type[Any], Callable[[Doing], Awaitable[Any]]] = {
     ExecuteAgent: _execute,
     Compact: _compact,
     RunReplay: _replay,
+    AnalyseExperiment: _analyse,
     Webhook: _webhook,
 }
 

@@ -65,7 +65,7 @@ class Executions:
             return shown(state, session.caller.owner.user_id)
 
         accepted = await session.write(program)
-        self.tasks.go_on(KIND, task_id)
+        await self.tasks.go_on(KIND, task_id)
         return accepted
 
     async def get(self, execution_id: TaskId) -> Execution:
@@ -103,31 +103,31 @@ class Executions:
         """Try again what did not come off. One that came off, or still goes on, stays as it is."""
         by = self.session.caller.owner.user_id
 
-        async def program(work: Work) -> tuple[Execution, bool]:
+        async def program(work: Work) -> tuple[Execution, int | None]:
             row = await task_of(work, self.session.caller, KIND, execution_id)
             state = await self._state(work, execution_id)
-            again = not row.open and bool(state.failed_steps)
-            if again:
-                fact = Retried(by=by, steps=state.failed_steps)
-                await work.log.append(StreamId(execution_id), [event(fact)])
-                state.tell(fact, work.now)
-                body = summary_of(state, row.user_id).model_dump_json()
-                await work.tasks.keep(replace(row, open=True, status=state.status.value, cancel=None, body=body))
-                await work.tasks.take(execution_id, self.session.means.worker, work.now + self.session.means.lease)
-            return await self._shown(work, execution_id), again
+            if row.open or not state.failed_steps:
+                return await self._shown(work, execution_id), None
+            fact = Retried(by=by, steps=state.failed_steps)
+            [told] = await work.log.append(StreamId(execution_id), [event(fact)])
+            state.tell(fact, work.now)
+            body = summary_of(state, row.user_id).model_dump_json()
+            await work.tasks.keep(replace(row, open=True, status=state.status.value, cancel=None, body=body))
+            await work.tasks.take(execution_id, self.tasks.first_worker, work.now + self.session.means.lease)
+            return await self._shown(work, execution_id), told.epoch
 
-        retried, again = await self._written(program)
-        if again:
-            self.tasks.go_on(KIND, execution_id)
+        retried, epoch = await self._written(program)
+        if epoch is not None:
+            await self.tasks.go_on(KIND, execution_id, epoch)
         return retried
 
-    async def _written(self, program: Any) -> tuple[Execution, bool]:
+    async def _written(self, program: Any) -> tuple[Execution, int | None]:
         """Run it; what is kept for an idempotency key is the answer alone."""
-        changed: list[bool] = []
+        changed: list[int | None] = []
 
         async def answering(work: Work) -> Execution:
-            answer, again = await program(work)
-            changed[:] = [again]
+            answer, epoch = await program(work)
+            changed[:] = [epoch]
             return answer
 
         return await self.session.write(answering), changed[0]
@@ -181,7 +181,7 @@ class Executions:
             user_id=user_id,
             open=True,
             status=state.status.value,
-            worker=self.session.means.worker,
+            worker=self.tasks.first_worker,
             lease=work.now + self.session.means.lease,
             body=summary_of(state, user_id).model_dump_json(),
         )

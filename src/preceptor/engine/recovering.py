@@ -19,6 +19,7 @@ from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.engine.attachments import images_for
 from preceptor.engine.connecting import connected
+from preceptor.engine.errands import NOBODY
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.remembering import Asking, Past, remember
@@ -39,18 +40,25 @@ class Recovered:
     """It was taken up too often."""
 
 
-async def take_up(work: Work, session: Session, turn_id: TurnId) -> Recovered | None:
-    """Become the one who takes this turn, whoever did before; None if it has ended."""
+async def take_up(work: Work, session: Session, turn_id: TurnId, epoch: int | None = None) -> Recovered | None:
+    """Become the one who takes this turn, whoever did before; None if it has ended. Waiting for room takes no time.
+
+    With the epoch at which it was left, also None if someone else has taken it up since.
+    """
     row = await work.turns.find(turn_id)
     if row is None:
         raise NotFound("turn", turn_id)
     if row.status is not TurnStatus.RUNNING:
         return None
+    if epoch not in {None, row.epoch} and row.worker != session.means.worker:
+        return None
     epoch = await work.log.take_over(StreamId(row.conversation_id))
     mine = replace(row, worker=session.means.worker, epoch=epoch, lease=work.now + session.means.lease)
     await work.turns.take(mine)
     events = await events_of(work, row)
-    run = await _rebuilt(work, session, mine, fold(turn_id, events), events)
+    waited = row.worker == NOBODY and not row.takeovers
+    age = 0.0 if waited else (work.now - from_micros(events[0].at)) / timedelta(seconds=1)
+    run = await _rebuilt(work, session, mine, fold(turn_id, events), age)
     return Recovered(run, exhausted=row.takeovers >= TAKEOVERS)
 
 
@@ -65,7 +73,7 @@ async def events_of(work: Work, row: TurnRow) -> list[Event]:
     return found
 
 
-async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, events: list[Event]) -> Run:
+async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, age: float) -> Run:
     means, world = await connected(work, session), session.world
     assert turn.accepted is not None
     pins = turn.accepted.pins
@@ -83,7 +91,6 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, event
     question: Message = turn.main.messages[0]
     before = journal.here[0].place - 1
     total = await work.messages.sum_at(row.conversation_id, before)
-    age = (work.now - from_micros(events[0].at)) / timedelta(seconds=1)
     try:
         summarise = turn.compressed is None or turn.compressed.failed is None
         asking = Asking(means, voice, model, counter, parameters, pins, question, summarise)

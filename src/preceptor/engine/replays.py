@@ -75,7 +75,7 @@ class Replays:
                     user_id=user_id,
                     open=True,
                     status=standing.status.value,
-                    worker=self.session.means.worker,
+                    worker=self.tasks.first_worker,
                     lease=work.now + self.session.means.lease,
                     body=summary.model_dump_json(),
                 )
@@ -83,7 +83,7 @@ class Replays:
             return Replay(**dict(summary), items=())
 
         accepted = await self.session.write(program)
-        self.tasks.go_on(KIND, replay_id)
+        await self.tasks.go_on(KIND, replay_id)
         return accepted
 
     async def run_to_its_end(self, new: NewReplay, replay_id: TaskId) -> dict[str, Any]:

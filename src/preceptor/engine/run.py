@@ -20,6 +20,7 @@ from preceptor.domain.turns.facts import Pins
 from preceptor.domain.turns.turn import Lane, Turn
 from preceptor.engine.connections import Connector, OwnProvider, OwnServer
 from preceptor.engine.counting import tokens_of
+from preceptor.engine.errands import Errands
 from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
@@ -66,6 +67,8 @@ class Means:
     stopping: set[TurnId] = field(default_factory=set[TurnId])
     """Those of them that someone asked to stop."""
     webhooks: Webhooks | None = None
+    errands: Errands | None = None
+    """Without, whatever goes on by itself does so in this process."""
     tasks: dict[TaskId, Handle] = field(default_factory=dict[TaskId, Handle])
     """Executions and replays that this process carries out now."""
     ending: set[TaskId] = field(default_factory=set[TaskId])

@@ -8,6 +8,7 @@ from preceptor.domain.errors import DiskFull, NotFound, PreceptorError, Unavaila
 from preceptor.domain.ids import OrgId, StreamId, TaskId
 from preceptor.domain.log import Event, Fenced, NewEvent
 from preceptor.domain.ownership import SYSTEM, Caller, Owner, Permission
+from preceptor.engine.errands import NOBODY, Errand
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 from preceptor.engine.task_rows import TaskKind, TaskRow
@@ -78,11 +79,45 @@ class Tasks:
     session: Session
     carriers: Mapping[TaskKind, Carrier]
 
-    def go_on(self, kind: TaskKind, task_id: TaskId) -> None:
-        """Let it go on by itself, unless this process carries it out already."""
+    @property
+    def first_worker(self) -> str:
+        """Who carries out what is new."""
+        means = self.session.means
+        return means.worker if means.errands is None else NOBODY
+
+    async def go_on(self, kind: TaskKind, task_id: TaskId, epoch: int = 0, *, again: bool = False) -> None:
+        """Let it go on by itself: here, or where there is room."""
+        errands, owner = self.session.means.errands, self.session.caller.owner
+        if errands is None:
+            self.here(kind, task_id)
+        else:
+            await errands.send(Errand(kind, task_id, owner.org_id, owner.user_id, epoch), again=again)
+
+    def here(self, kind: TaskKind, task_id: TaskId, epoch: int | None = None) -> None:
+        """Let it go on in this process, unless it does already. With an `epoch`, only if no one else has taken it up
+        since.
+        """
         means = self.session.means
         if task_id not in means.tasks:
-            means.tasks[task_id] = means.runner.spawn(f"{kind} {task_id}", self._carry(kind, task_id))
+            means.tasks[task_id] = means.runner.spawn(f"{kind} {task_id}", self._carry(kind, task_id, epoch))
+
+    async def carry_out(self, errand: Errand) -> None:
+        """Carry out what waits, to its end, unless someone else was before us."""
+        kind, task_id = TaskKind(errand.kind), TaskId(errand.id)
+        owner = Caller(Owner(org_id=errand.org_id, user_id=errand.user_id), SYSTEM.permissions, "system")
+        Tasks(self.session.acting_as(owner), self.carriers).here(kind, task_id, errand.epoch)
+        handle = self.session.means.tasks.get(task_id)
+        if handle is not None:
+            await handle.wait()
+
+    async def holds(self, worker: str, errand: Errand) -> bool:
+        """Whether this worker carries it out now, and says so."""
+
+        async def program(work: Work) -> bool:
+            row = await work.within(errand.org_id).tasks.find(TaskId(errand.id))
+            return row is not None and row.open and row.worker == worker and row.lease > work.now
+
+        return await self.session.acting_as(SYSTEM).read(program)
 
     def stop(self, task_id: TaskId) -> bool:
         """Stop it here and now, if it is this process that carries it out. The log knows that it was asked to."""
@@ -96,7 +131,7 @@ class Tasks:
     async def stopped(self, kind: TaskKind, task_id: TaskId) -> None:
         """Have what was asked to stop do so, in whichever process, and wait until it has."""
         if not self.stop(task_id) and not await self.settled(task_id, HEEDED):
-            self.go_on(kind, task_id)  # whoever carries it out does not listen; it cannot write any more
+            self.here(kind, task_id)  # whoever carries it out does not listen; it cannot write any more
         await self.settled(task_id)
 
     async def settled(self, task_id: TaskId, patience: float | None = None) -> bool:
@@ -119,13 +154,28 @@ class Tasks:
 
         async def program(work: Work) -> list[tuple[OrgId, TaskRow]]:
             before = work.now + means.lease + means.lease if alone else work.now
-            return await work.tasks.expired(before, means.worker, SWEPT)
+            found = await work.tasks.expired(before, means.worker, SWEPT)
+            return [one for one in found if one[1].worker != NOBODY or one[1].lease <= work.now]
 
         orphans = await self.session.acting_as(SYSTEM).read(program)
         for org, row in orphans:
-            acting = self.session.acting_as(_owner(org, row))
-            Tasks(acting, self.carriers).go_on(row.kind, row.task_id)
+            await Tasks(self.session.acting_as(_owner(org, row)), self.carriers).take_up(row)
         return len(orphans)
+
+    async def take_up(self, row: TaskRow) -> None:
+        """Have a task go on that no one carries out any more."""
+        means = self.session.means
+        if means.errands is None:
+            self.here(row.kind, row.task_id)
+            return
+
+        async def program(work: Work) -> int | None:
+            waits = await work.tasks.wait(row, work.now + means.lease)
+            return await _epoch(work, row.task_id) if waits else None
+
+        epoch = await self.session.write(program)
+        if epoch is not None:
+            await self.go_on(row.kind, row.task_id, epoch, again=True)
 
     async def keep_alive(self) -> None:
         means = self.session.means
@@ -142,13 +192,13 @@ class Tasks:
             if task_id not in means.ending:
                 self.stop(task_id)
 
-    async def _carry(self, kind: TaskKind, task_id: TaskId) -> None:
+    async def _carry(self, kind: TaskKind, task_id: TaskId, epoch: int | None) -> None:
         """Carry it out to its end. What stops us leaves it to be taken up again, unless it is what was asked for."""
         means = self.session.means
         try:
             while True:
                 try:
-                    if await self._carried_on(kind, task_id):
+                    if await self._carried_on(kind, task_id, epoch):
                         return
                     await means.runner.pause(means.beat)
                 except BaseException:
@@ -159,10 +209,10 @@ class Tasks:
             means.tasks.pop(task_id, None)
             means.ending.discard(task_id)
 
-    async def _carried_on(self, kind: TaskKind, task_id: TaskId) -> bool:
+    async def _carried_on(self, kind: TaskKind, task_id: TaskId, epoch: int | None) -> bool:
         """False if the storage was away: what is not on the disk has not happened."""
         try:
-            claim = await self._claimed(task_id)
+            claim = await self._claimed(task_id, epoch)
             if claim is not None:
                 await self.carriers[kind].carry(claim)
         except Fenced:
@@ -189,18 +239,20 @@ class Tasks:
             return False
         return True
 
-    async def _claimed(self, task_id: TaskId) -> Claim | None:
-        """Become the one who carries it out, whoever did before; None if it has ended."""
+    async def _claimed(self, task_id: TaskId, epoch: int | None = None) -> Claim | None:
+        """Become the one who carries it out, whoever did before; None if it has ended, or is not as it was left."""
         session = self.session
 
         async def program(work: Work) -> Claim | None:
             row = await work.tasks.find(task_id)
             if row is None or not row.open:
                 return None
-            epoch = await work.log.take_over(StreamId(task_id))
+            if epoch is not None and row.worker != session.means.worker and await _epoch(work, task_id) != epoch:
+                return None
+            taken = await work.log.take_over(StreamId(task_id))
             await work.tasks.take(task_id, session.means.worker, work.now + session.means.lease)
             acting = session.acting_as(_owner(work.org, row))
-            return Claim(acting, row, epoch, tuple(await events_of(work, task_id)))
+            return Claim(acting, row, taken, tuple(await events_of(work, task_id)))
 
         return await session.store.write(session.caller.owner, program)
 
@@ -221,6 +273,11 @@ async def task_of(work: Work, caller: Caller, kind: TaskKind, task_id: TaskId) -
     if row is None or row.kind is not kind or not theirs:
         raise NotFound(kind.value, task_id)
     return row
+
+
+async def _epoch(work: Work, task_id: TaskId) -> int:
+    head = await work.log.head(StreamId(task_id))
+    return 0 if head is None else head.epoch
 
 
 async def _stands(work: Work, task_id: TaskId) -> tuple[int, TaskRow | None]:

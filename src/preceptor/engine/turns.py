@@ -20,6 +20,7 @@ from preceptor.engine.accepting import Wanted, accept
 from preceptor.engine.beside import Beside
 from preceptor.engine.branching import Again
 from preceptor.engine.carrying import Taken, carry, elsewhere
+from preceptor.engine.errands import NOBODY, TURN, Errand
 from preceptor.engine.ports import Program, Work
 from preceptor.engine.recovering import events_of
 from preceptor.engine.run import Run
@@ -68,26 +69,36 @@ class Turns:
         parts: Sequence[AnyPart],
         parameters: RequestParameters | None = None,
         again: Again | None = None,
+        *,
+        background: bool = False,
     ) -> Taken:
-        """Accept a message and let its turn go on by itself: it does not depend on whoever asked."""
+        """Accept a message and let its turn go on by itself: it does not depend on whoever asked.
+
+        In the `background` it does so in whichever process has room for it.
+        """
         turn_id = TurnId(self.session.world.new_id())
+        waits = background and self.session.means.errands is not None
 
         async def program(work: Work) -> tuple[Run, int]:
             conversation = await found(work, self.session.caller, conversation_id)
-            wanted = Wanted(conversation, tuple(parts), parameters or RequestParameters(), again)
+            wanted = Wanted(conversation, tuple(parts), parameters or RequestParameters(), again, waits=waits)
             return await accept(work, self.session, wanted, turn_id)
 
-        return await self.start(turn_id, program)
+        return await self.start(turn_id, program, waits=waits)
 
-    async def start(self, turn_id: TurnId, program: Program[tuple[Run, int]]) -> Taken:
+    async def start(self, turn_id: TurnId, program: Program[tuple[Run, int]], *, waits: bool = False) -> Taken:
         """Carry out what accepts a message, once; then its turn goes on by itself."""
         try:
             run, first = await self.session.write(program, encode=lambda _: turn_id.encode())
         except Replayed as known:
-            return await self._known(TurnId(known.answer.decode()))
+            return await self._known(TurnId(known.answer.decode()), unended=waits)
         self.session.means.blobs.update((run.journal.org, sha256) for sha256 in run.kept)
         asked_at = run.turn.main.messages[0].created_at
-        return self._spawn(Taken(turn_id, run.journal.conversation_id, first, asked_at=asked_at), run)
+        taken = Taken(turn_id, run.journal.conversation_id, first, asked_at=asked_at)
+        if not waits:
+            return self._spawn(taken, run)
+        await self._send(turn_id, run.journal.epoch)
+        return taken
 
     async def settled(self, taken: Taken) -> Ended:
         """Wait until it has ended."""
@@ -154,7 +165,8 @@ class Turns:
         except Replayed as known:
             return await self._known(TurnId(known.answer.decode()))
         taken = Taken(row.turn_id, conversation_id, row.first)
-        if not self.stop(row.turn_id) and await elsewhere(self.session, taken, HEEDED) is None:
+        patience = 0.0 if row.worker == NOBODY else HEEDED
+        if not self.stop(row.turn_id) and await elsewhere(self.session, taken, patience) is None:
             taken = self.resume(taken)  # whoever takes it does not listen; from now on it cannot write either
         taken.ended = await self.settled(taken)
         return taken
@@ -174,13 +186,37 @@ class Turns:
 
         async def program(work: Work) -> list[tuple[OrgId, TurnRow]]:
             before = work.now + means.lease + means.lease if alone else work.now
-            return await work.turns.expired(before, means.worker, SWEPT)
+            orphans = await work.turns.expired(before, means.worker, SWEPT)
+            return [one for one in orphans if one[1].worker != NOBODY or one[1].lease <= work.now]
 
         orphans = await self.session.acting_as(SYSTEM).read(program)
         for org, row in orphans:
-            acting = self._as_owner(org, row.user_id)
-            Turns(acting).resume(Taken(row.turn_id, row.conversation_id, row.first))
+            await Turns(self._as_owner(org, row.user_id)).go_on(row)
         return len(orphans)
+
+    async def carry_out(self, errand: Errand) -> None:
+        """Take a turn that waits to its end, unless someone else was before us."""
+        acting = Turns(self._as_owner(errand.org_id, errand.user_id))
+        turn_id = TurnId(errand.id)
+        row = await acting.session.read(lambda work: work.turns.find(turn_id))
+        if row is None or row.status is not TurnStatus.RUNNING:
+            return
+        acting.resume(Taken(turn_id, row.conversation_id, row.first, epoch=errand.epoch))
+        handle = self.session.means.running.get(turn_id)
+        if handle is not None:
+            await handle.wait()
+
+    async def holds(self, worker: str, errand: Errand) -> bool:
+        """Whether this worker takes the turn now, and says so."""
+        acting = self._as_owner(errand.org_id, errand.user_id)
+
+        async def program(work: Work) -> bool:
+            row = await work.turns.find(TurnId(errand.id))
+            if row is None or row.status is not TurnStatus.RUNNING:
+                return False
+            return row.worker == worker and row.lease > work.now
+
+        return await acting.read(program)
 
     async def keep_alive(self) -> None:
         """Say that this process is there, for as long as it takes turns."""
@@ -201,6 +237,19 @@ class Turns:
         """Go on with a turn from the log, unless this process does already."""
         return taken if taken.turn_id in self.session.means.running else self._spawn(taken, None)
 
+    async def go_on(self, row: TurnRow) -> None:
+        """Have a turn go on that no one takes any more: here, or where there is room."""
+        session, lease = self.session, self.session.means.lease
+        if session.means.errands is None:
+            self.resume(Taken(row.turn_id, row.conversation_id, row.first))
+        elif await session.write(lambda work: work.turns.wait(row, work.now + lease)):
+            await self._send(row.turn_id, row.epoch, again=True)
+
+    async def _send(self, turn_id: TurnId, epoch: int, *, again: bool = False) -> None:
+        errands, owner = self.session.means.errands, self.session.caller.owner
+        assert errands is not None
+        await errands.send(Errand(TURN, turn_id, owner.org_id, owner.user_id, epoch), again=again)
+
     def _spawn(self, taken: Taken, run: Run | None) -> Taken:
         means = self.session.means
         turns = Turns(self.session.acting_as(self.session.caller))  # an idempotency key is of one request
@@ -209,10 +258,10 @@ class Turns:
         means.running[taken.turn_id] = handle
         return taken
 
-    async def _known(self, turn_id: TurnId) -> Taken:
-        """The turn of a message that was sent before, once it has ended."""
+    async def _known(self, turn_id: TurnId, *, unended: bool = False) -> Taken:
+        """The turn of a message that was sent before, once it has ended; or as it is, for those who do not wait."""
         row, turn = await self.get(turn_id)
-        if turn.ended is None:
+        if turn.ended is None and not unended:
             raise IdempotencyInProgress
         asked_at = turn.main.messages[0].created_at if turn.main.messages else None
         return Taken(turn_id, row.conversation_id, row.first, turn.ended, replayed=True, asked_at=asked_at)

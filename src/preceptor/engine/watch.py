@@ -1,25 +1,32 @@
 """The watch over what goes on by itself: say that we are there, take up what others left, stop what is to stop."""
 
 from preceptor.domain.errors import Unavailable
+from preceptor.domain.ownership import SYSTEM
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
 from preceptor.engine.tasks import Tasks
 from preceptor.engine.turns import SWEPT, Turns
 
 SWEEP_EVERY = 10
 """Beats between two looks for turns that no one takes any more; a lease lasts three of them."""
+PATIENCE = 1.0
+"""Seconds that letting go may take: a database that is away must not keep us."""
 
 
 async def watching(turns: Turns, tasks: Tasks, *, alone: bool) -> None:
     """Until it is stopped. Where no other process can be at work, everything that is still open was left behind."""
-    beat, left_behind, means = 0, alone, turns.session.means
+    beat, first, more, means = 0, alone, False, turns.session.means
+    others = not alone or means.errands is not None
     while True:
         try:
             if beat % SWEEP_EVERY == 0:
                 await turns.keep_alive()
                 await tasks.keep_alive()
-            if left_behind or (beat % SWEEP_EVERY == 0 and not alone):
-                taken = await turns.take_over(alone=alone), await tasks.take_over(alone=alone)
-                left_behind = max(taken) >= SWEPT
-            if not alone:
+            if first or more or (beat % SWEEP_EVERY == 0 and others):
+                taken = await turns.take_over(alone=first), await tasks.take_over(alone=first)
+                more = max(taken) >= SWEPT
+                first = first and more
+            if others:
                 await turns.heed()
                 await tasks.heed()
         except Unavailable:
@@ -28,3 +35,17 @@ async def watching(turns: Turns, tasks: Tasks, *, alone: bool) -> None:
             means.runner.report("the watch over turns", error)
         beat += 1
         await means.runner.pause(means.beat)
+
+
+async def let_go(session: Session) -> None:
+    """Once nothing goes on here any more: leave what has not ended to others, without their waiting for our lease."""
+    worker = session.means.worker
+
+    async def program(work: Work) -> None:
+        await work.turns.release(worker)
+        await work.tasks.release(worker)
+
+    try:
+        await session.means.runner.within(session.acting_as(SYSTEM).write(program), PATIENCE)
+    except (Unavailable, TimeoutError):
+        return  # they find it when the lease is over

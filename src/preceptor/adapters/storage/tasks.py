@@ -52,6 +52,19 @@ CANCEL = Statement.of(update(tasks).where(*_THIS, tasks.c.open == ONE).values(ca
 EXTEND = Statement.of(
     update(tasks).where(tasks.c.worker == bindparam("by"), tasks.c.open == ONE).values(lease=bindparam("until"))
 )
+# Whoever held it is gone, and no one has taken it up since.
+WAIT = Statement.of(
+    update(tasks)
+    .where(
+        *_THIS, tasks.c.open == ONE, tasks.c.worker == bindparam("of_worker"), tasks.c.lease == bindparam("of_lease")
+    )
+    .values(worker=literal_column("''", Text), lease=bindparam("until"))
+)
+RELEASE = Statement.of(
+    update(tasks)
+    .where(tasks.c.worker == bindparam("by"), tasks.c.open == ONE)
+    .values(worker=literal_column("''", Text), lease=literal_column("0", Integer))
+)
 EXPIRED = Statement.of(
     limited(
         select(tasks)
@@ -134,6 +147,15 @@ class SqlTasks:
     async def take(self, task_id: TaskId, worker: str, lease: datetime) -> bool:
         """Give it to this worker; False if it has ended meanwhile."""
         return bool(await self.work.run(TAKE, named=task_id, to_worker=worker, to_lease=to_micros(lease)))
+
+    async def wait(self, row: TaskRow, until: datetime) -> bool:
+        """Let it wait for someone to take it up; False if it is not as it was any more."""
+        before = {"of_worker": row.worker, "of_lease": to_micros(row.lease)}
+        return bool(await self.work.run(WAIT, named=row.task_id, until=to_micros(until), **before))
+
+    async def release(self, worker: str) -> int:
+        """Let go of all that a worker holds: others may take it up at once."""
+        return await self.work.run(RELEASE, by=worker)
 
     async def request_cancel(self, task_id: TaskId, by: str) -> bool:
         return bool(await self.work.run(CANCEL, named=task_id, by=by))

@@ -1,6 +1,7 @@
 """Turns in SQL: which are running, who runs them, and until when they may."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Integer, Text, and_, bindparam, literal_column, select, update
@@ -55,6 +56,22 @@ CANCEL = Statement.of(update(turns).where(*_THIS, turns.c.status == RUNNING).val
 # Leases are the installation's: a worker extends and takes over turns of every organisation.
 EXTEND = Statement.of(
     update(turns).where(turns.c.worker == bindparam("by"), turns.c.status == RUNNING).values(lease=bindparam("until"))
+)
+# Whoever held it is gone, and no one has taken it up since.
+WAIT = Statement.of(
+    update(turns)
+    .where(
+        *_THIS,
+        turns.c.status == RUNNING,
+        turns.c.worker == bindparam("of_worker"),
+        turns.c.lease == bindparam("of_lease"),
+    )
+    .values(worker=literal_column("''", Text), lease=bindparam("until"))
+)
+RELEASE = Statement.of(
+    update(turns)
+    .where(turns.c.worker == bindparam("by"), turns.c.status == RUNNING)
+    .values(worker=literal_column("''", Text), lease=literal_column("0", Integer))
 )
 EXPIRED = Statement.of(
     limited(
@@ -128,6 +145,15 @@ class SqlTurns:
                 to_lease=to_micros(turn.lease),
             )
         )
+
+    async def wait(self, turn: TurnRow, until: datetime) -> bool:
+        """Let it wait for someone to take it up; False if it is not as it was any more."""
+        before = {"of_worker": turn.worker, "of_lease": to_micros(turn.lease)}
+        return bool(await self.work.run(WAIT, named=turn.turn_id, until=to_micros(until), **before))
+
+    async def release(self, worker: str) -> int:
+        """Let go of all that a worker holds: others may take it up at once."""
+        return await self.work.run(RELEASE, by=worker)
 
     async def request_cancel(self, turn_id: TurnId, by: str) -> bool:
         return bool(await self.work.run(CANCEL, named=turn_id, by=by))

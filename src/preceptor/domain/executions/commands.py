@@ -31,6 +31,11 @@ class ConversationResource(Value):
     id: AnyId | Reference
 
 
+class ExperimentResource(Value):
+    type: Literal["experiment"]
+    id: AnyId
+
+
 class LoadInstructions(Value):
     """Work out what an agent is told, for a later step to use."""
 
@@ -74,6 +79,14 @@ class RunReplay(Value):
     data: NewReplay
 
 
+class AnalyseExperiment(Value):
+    """Work out what an experiment has shown so far, for a later step to act on."""
+
+    type: Literal["experiment.analyse"]
+    resource: ExperimentResource
+    data: Nothing | None = None
+
+
 class Call(Value):
     url: Url
     method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
@@ -96,14 +109,15 @@ class Webhook(Value):
     data: Call
 
 
-Command = Annotated[LoadInstructions | ExecuteAgent | Compact | RunReplay | Webhook, Field(discriminator="type")]
-AnyCommand = LoadInstructions | ExecuteAgent | Compact | RunReplay | Webhook
+AnyCommand = LoadInstructions | ExecuteAgent | Compact | RunReplay | AnalyseExperiment | Webhook
+Command = Annotated[AnyCommand, Field(discriminator="type")]
 
 NEEDS: dict[type[Any], Permission] = {
     LoadInstructions: Permission.INSTRUCTION_READ,
     ExecuteAgent: Permission.CONVERSATION_WRITE,
     Compact: Permission.CONVERSATION_WRITE,
     RunReplay: Permission.REPLAY_RUN,
+    AnalyseExperiment: Permission.EXPERIMENT_RUN,
     Webhook: Permission.EXECUTION_RUN,
 }
 """What whoever asks for a command must be allowed: as much as for the same thing by itself."""

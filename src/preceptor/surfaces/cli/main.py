@@ -25,6 +25,7 @@ from preceptor.surfaces.cli import (
     replay,
     serve,
     users,
+    worker,
 )
 from preceptor.surfaces.cli.console import AsJson, complain, say, say_json
 
@@ -61,6 +62,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.command("chat")(chat.chat)
 app.command("mcp")(mcp.mcp)
 app.command("link")(link.link)

@@ -58,10 +58,10 @@ def serve(
     for name in unknown_variables():
         warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
     configure_logs(settings.log_level, settings.log_format)
-    _quieten(settings.log_level)
+    quieten(settings.log_level)
     first_start = settings.admin_key is None and not (settings.data_dir / "admin.key").exists()
     secrets = settings.secrets()
-    _hide(settings, secrets)
+    hide(settings, secrets)
     _run(settings, Welcome(settings, secrets.admin_key if first_start else None))
 
 
@@ -86,6 +86,12 @@ class Welcome:
         yield self._admin_key() if key_is_ours else ("Admin key", "the one the installation has", "made elsewhere")
         yield "Data", self._data(), ""
         yield "Model", *self._model()
+        if self.settings.runner == "dbos" and not self._has_its_own_file:
+            yield (
+                "Background",
+                "preceptor worker",
+                "start one or more: they carry out what need not be answered at once",
+            )
         yield "More links", f"{self._here()}preceptor link", ""
         yield "Stop", "Ctrl-C", ""
 
@@ -96,6 +102,12 @@ class Welcome:
         if self.settings.admin_key is not None:
             return "Admin key", "the one in PRECEPTOR_ADMIN_KEY", ""
         return "Admin key", f"kept in {file}", ""
+
+    @property
+    def _has_its_own_file(self) -> bool:
+        from preceptor.adapters.storage.opening import SqliteFile, locate
+
+        return isinstance(locate(self.settings.database), SqliteFile)
 
     def _data(self) -> str:
         from preceptor.adapters.storage.opening import SqliteFile, locate
@@ -172,7 +184,7 @@ async def _is_known(preceptor: "Preceptor", key: str) -> bool:
     return True
 
 
-def _quieten(level: str) -> None:
+def quieten(level: str) -> None:
     """What other people's parts say about themselves is of use only to those who look for faults."""
     if level != "debug":
         for chatty in ("alembic", "uvicorn.error"):
@@ -185,7 +197,7 @@ def _tracing(settings: "Settings") -> "Tracing":
     return open_tracing(settings.otel_endpoint) if settings.otel_endpoint else no_tracing()
 
 
-def _hide(settings: "Settings", secrets: "Secrets") -> None:
+def hide(settings: "Settings", secrets: "Secrets") -> None:
     """Take what must never be seen out of every log line from here on."""
     from preceptor.adapters.observability.logs import REDACTOR
     from preceptor.adapters.storage.opening import locate

@@ -36,7 +36,9 @@ class Upkeep:
             await asyncio.to_thread(anchoring.append, self.anchors, event, self.preceptor.session.world.now())
 
     async def sweep(self) -> None:
-        await self.preceptor.installation.sweep()
+        """Unless workers do that: there, one does it for all."""
+        if self.preceptor.settings.runner == "inline":
+            await self.preceptor.installation.sweep()
 
     @asynccontextmanager
     async def going_on(self) -> AsyncGenerator[None]:

@@ -25,7 +25,8 @@ router = Api("/api", "messages")
 @needs(Permission.CONVERSATION_WRITE)
 async def send(conversation_id: Name, said: SentMessage, preceptor: ThePreceptor, request: Request) -> Response:
     """Say something: one user message, one turn."""
-    taken = await preceptor.turns.begin(ConversationId(conversation_id), parts_of(said.content), said.parameters)
+    where, parts = ConversationId(conversation_id), parts_of(said.content)
+    taken = await preceptor.turns.begin(where, parts, said.parameters, background=said.background)
     return await answer(request, preceptor, taken, background=said.background)
 
 

@@ -52,8 +52,9 @@ async def regenerate(
     """Answer a question again, the last one unless another is named. A new view begins there; the old one stays."""
     named = None if again.message_id is None else MessageId(again.message_id)
     where = Again(Change.REGENERATED, named)
-    taken = await preceptor.turns.begin(ConversationId(conversation_id), (), again.parameters, where)
-    return await answer(request, preceptor, taken, background=again.background)
+    here, background = ConversationId(conversation_id), again.background
+    taken = await preceptor.turns.begin(here, (), again.parameters, where, background=background)
+    return await answer(request, preceptor, taken, background=background)
 
 
 @router.post("/edit", response_model=TurnAnswer, responses=ANSWERS)
@@ -61,6 +62,6 @@ async def regenerate(
 async def edit(conversation_id: Name, edited: EditedMessage, preceptor: ThePreceptor, request: Request) -> Response:
     """Say something else instead of what a user said, and have it answered. A new view begins there; the old stays."""
     where = Again(Change.EDITED, MessageId(edited.message_id))
-    parts = parts_of(edited.content)
-    taken = await preceptor.turns.begin(ConversationId(conversation_id), parts, edited.parameters, where)
-    return await answer(request, preceptor, taken, background=edited.background)
+    here, parts, background = ConversationId(conversation_id), parts_of(edited.content), edited.background
+    taken = await preceptor.turns.begin(here, parts, edited.parameters, where, background=background)
+    return await answer(request, preceptor, taken, background=background)

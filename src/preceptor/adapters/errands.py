@@ -1,0 +1,156 @@
+"""Errands in queues of DBOS: what should run where. What runs, and how far it is, is in the log and nowhere else."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+from dbos import DBOS, DBOSClient, EnqueueOptions, Serializer, WorkflowStatus
+from sqlalchemy import event
+
+from preceptor.domain.errors import CannotStart
+from preceptor.domain.ids import OrgId, UserId
+from preceptor.engine.errands import Errand
+
+APPLICATION = "preceptor"
+VERSION = "1"
+"""Of what is in the queues, not of Preceptor: old and new processes share them while they are replaced."""
+CARRY = "carry"
+QUEUES = ("turn", "execution", "replay")
+"""One for each kind: an execution waits for turns and replays, and those for nothing, so none waits for ever."""
+FORGOTTEN_AFTER = timedelta(hours=1)
+AT_ONCE = 1000
+DONE = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+_log = structlog.get_logger(__name__)
+
+Holds = Callable[[str, Errand], Awaitable[bool]]
+
+
+class Json(Serializer):
+    """Whoever can write to a queue must not be able to have anything run, as they could with pickles."""
+
+    def serialize(self, data: Any) -> str:
+        return json.dumps(data, default=str)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        return json.loads(serialized_data)
+
+    def name(self) -> str:
+        return "json"
+
+
+@dataclass(slots=True)
+class Queues:
+    client: DBOSClient
+    engine: sa.Engine
+    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(4, "errands"))
+
+    @classmethod
+    async def open(cls, url: str) -> "Queues":
+        """Open the queues, making them first where there are none."""
+        return await asyncio.to_thread(cls._open, url)
+
+    @classmethod
+    def _open(cls, url: str) -> "Queues":
+        quieten()
+        engine = _engine(url)
+        try:
+            DBOS.migrate(url)
+            client = DBOSClient(
+                system_database_engine=engine,
+                serializer=Json(),
+                application_name=APPLICATION,
+                retry_connection_errors=False,
+            )
+        except Exception as error:
+            engine.dispose()
+            raise CannotStart(f"The queues of PRECEPTOR_RUNNER=dbos cannot be opened: {error}") from error
+        return cls(client, engine)
+
+    async def close(self) -> None:
+        await self.apart(self.client.destroy)
+        self.pool.shutdown()
+        self.engine.dispose()
+
+    async def send(self, errand: Errand, *, again: bool = False) -> None:
+        try:
+            await self.apart(self._send, errand, again=again)
+        except Exception as error:  # noqa: BLE001 - it is in the log, where the watch finds it
+            _log.warning("an errand must wait", errand=errand.name, reason=str(error))
+
+    def _send(self, errand: Errand, *, again: bool) -> None:
+        if again and not self._given_up(errand.name):
+            return
+        options: EnqueueOptions = {
+            "workflow_name": CARRY,
+            "workflow_id": errand.name,
+            "queue_name": errand.kind,
+            "queue_partition_key": errand.org_id,
+            "app_version": VERSION,
+        }
+        self.client.enqueue(options, str(errand.kind), errand.id, errand.org_id, errand.user_id, errand.epoch)
+
+    def _given_up(self, name: str) -> bool:
+        """Whether it does not wait in its queue any more. What became of it then is of no use: no one holds it."""
+        found = self.client.list_workflows(workflow_ids=[name], load_input=False, load_output=False)
+        if any(one.status == "ENQUEUED" for one in found):
+            return False
+        if found:
+            self.client.delete_workflows([one.workflow_id for one in found])
+        return True
+
+    async def tidy(self, holds: Holds, lease: timedelta) -> None:
+        """Give back the places of workers who are gone, and forget what was done long ago."""
+        now = datetime.now(UTC)
+        begun = await self.apart(self._listed, status="PENDING", dequeued_before=(now - 2 * lease).isoformat())
+        lost = [one.workflow_id for one in begun if not await _held(one, holds)]
+        before = (now - FORGOTTEN_AFTER).isoformat()
+        old = [one.workflow_id for one in await self.apart(self._listed, status=DONE, completed_before=before)]
+        if lost or old:
+            await self.apart(self.client.delete_workflows, lost + old)
+
+    def _listed(self, **wanted: Any) -> list[WorkflowStatus]:
+        return self.client.list_workflows(limit=AT_ONCE, load_output=False, **wanted)
+
+    async def apart(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Away from the event loop; not in its own threads, which DBOS replaces and takes away with it."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, lambda: call(*given, **named))
+
+
+async def _held(one: WorkflowStatus, holds: Holds) -> bool:
+    if one.name != CARRY or one.input is None or one.executor_id is None:
+        return False
+    return await holds(one.executor_id, read_errand(*one.input["args"]))
+
+
+def read_errand(kind: str, name: str, org: str, user: str, epoch: int) -> Errand:
+    return Errand(kind, name, OrgId(org), UserId(user), epoch)
+
+
+def _engine(url: str) -> sa.Engine:
+    if not url.startswith("sqlite"):
+        address = sa.make_url(url).set(drivername="postgresql+psycopg")
+        return sa.create_engine(address, pool_size=8, max_overflow=4, pool_pre_ping=True)
+    engine = sa.create_engine(url)
+    event.listen(engine, "connect", _durable_and_quick)
+    return engine
+
+
+def _durable_and_quick(connection: Any, _: Any) -> None:
+    connection.isolation_level = "IMMEDIATE"
+    for pragma in ("journal_mode=WAL", "busy_timeout=30000", "foreign_keys=ON", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def quieten() -> None:
+    """What DBOS says of itself goes where our own lines go, if it matters."""
+    dbos = logging.getLogger("dbos")
+    dbos.handlers[:] = [logging.NullHandler()]
+    dbos.propagate = True
+    dbos.setLevel(logging.WARNING)

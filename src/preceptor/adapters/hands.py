@@ -1,0 +1,125 @@
+"""A worker: takes errands out of the queues, as many as it has room for, and does chores when it is their time."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+from dbos import DBOS, DBOSConfig, ScheduleInput
+
+from preceptor.adapters.errands import APPLICATION, CARRY, QUEUES, VERSION, Json, Queues, quieten, read_errand
+from preceptor.engine.errands import Errand
+
+POLLED_EVERY = 0.1
+LAST_WORDS = 1.0
+"""Seconds in which errands that were cut short can say so."""
+_log = structlog.get_logger(__name__)
+
+Chore = Callable[[], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of each kind may go on at once."""
+
+    worker: int
+    org: int
+    org_starts_per_minute: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    name: str
+    room: Room
+    carry: Callable[[Errand], Awaitable[None]]
+    leave: Chore
+    """Stop whatever still goes on."""
+    chores: Mapping[str, tuple[str, Chore]]
+    """Done by one worker of all, when the schedule says so: by name the schedule and what to do."""
+    grace: float
+    """Seconds in which it may finish what it is at when it is told to stop."""
+    at_work: "set[asyncio.Task[Any]]" = field(default_factory=lambda: set())  # noqa: PLW0108 - pyright wants it
+
+    async def take_up(self, errand: Errand) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.at_work.add(task)
+        try:
+            await self.carry(errand)
+        finally:
+            self.at_work.discard(task)
+
+    async def finish(self, seconds: float) -> None:
+        if self.at_work and seconds:
+            await asyncio.wait(set(self.at_work), timeout=seconds)
+
+
+@asynccontextmanager
+async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
+    """Take errands up until the end; then no more of them. There is one worker in a process, as there is one DBOS."""
+    dbos = _initialised(queues.engine, worker)
+    schedules = [_schedule(name, when, chore) for name, (when, chore) in worker.chores.items()]
+    quieten()
+    DBOS.launch()
+    try:
+        await _register(worker.room)
+        await DBOS.apply_schedules_async(schedules)
+        yield
+    finally:
+        for stop in dbos.background_thread_stop_events:
+            stop.set()
+        await worker.finish(worker.grace)
+        await worker.leave()
+        await worker.finish(LAST_WORDS)
+        await queues.apart(DBOS.destroy, destroy_registry=True)
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())  # its own was taken away by DBOS
+
+
+def _initialised(engine: sa.Engine, worker: Worker) -> DBOS:
+    config: DBOSConfig = {
+        "name": APPLICATION,
+        "system_database_engine": engine,
+        "serializer": Json(),
+        "application_version": VERSION,
+        "executor_id": worker.name,
+        "log_level": "WARNING",
+    }
+    dbos = DBOS(config=config)
+
+    async def carry(kind: str, name: str, org: str, user: str, epoch: int) -> None:
+        await worker.take_up(read_errand(kind, name, org, user, epoch))
+
+    DBOS.workflow(name=CARRY)(carry)
+    return dbos
+
+
+def _schedule(name: str, when: str, chore: Chore) -> ScheduleInput:
+    return {"schedule_name": name, "schedule": when, "workflow_fn": DBOS.workflow(name=name)(_scheduled(name, chore))}
+
+
+def _scheduled(name: str, chore: Chore) -> Callable[[datetime, Any], Coroutine[Any, Any, None]]:
+    async def scheduled(at: datetime, about: Any) -> None:  # noqa: ARG001 - as schedules are called
+        try:
+            await chore()
+        except Exception as error:  # noqa: BLE001 - it is tried again next time
+            _log.warning("a chore must wait", chore=name, reason=str(error))
+
+    return scheduled
+
+
+async def _register(room: Room) -> None:
+    starts = room.org_starts_per_minute
+    for name in QUEUES:
+        await DBOS.register_queue_async(
+            name,
+            worker_concurrency=room.worker,
+            partition_concurrency=room.org,
+            partition_limiter=None if starts is None else {"limit": starts, "period": 60.0},
+            polling_interval_sec=POLLED_EVERY,
+            on_conflict="always_update",
+        )
