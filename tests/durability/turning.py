@@ -65,6 +65,10 @@ class Order:
     lease: float = 30.0
     compress: int = 0
     """Have older messages summarised first."""
+    runner: str = "inline"
+    worker: int = 0
+    """Carry out what waits in queues."""
+    room: int = 16
 
 
 def _act(kind: str, what: str, run: ToolRun) -> str:
@@ -140,13 +144,16 @@ async def opening(order: Order) -> AsyncGenerator[Preceptor]:
         tools=["tests.durability.turning:TOOLS"],
         guard_enabled=False,
         sgr_enabled=False,
+        runner=order.runner,
+        worker_concurrency=order.room,
     )
     registry = ModelRegistry(settings)
     inner = registry.find(MODEL)
     assert isinstance(inner, OpenAICompatible)
     registry.add(MODEL, Mortal(inner, capabilities=inner.capabilities))
+    lease = timedelta(seconds=order.lease)
     try:
-        async with open_preceptor(settings, models=registry, lease=timedelta(seconds=order.lease)) as preceptor:
+        async with open_preceptor(settings, models=registry, lease=lease, worker=bool(order.worker)) as preceptor:
             yield preceptor
     finally:
         await registry.close()

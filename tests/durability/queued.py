@@ -1,0 +1,61 @@
+"""A worker in a process of its own: takes up what waits until it is told to stop, or dies where it is told to."""
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from preceptor.adapters import hands
+from preceptor.adapters.storage.faults import reach
+from preceptor.engine.errands import Errand
+from preceptor.engine.task_rows import TaskRow
+from preceptor.engine.tasks import TaskLog
+from preceptor.going_on import Hands
+from tests.durability.turning import Order, die_at, opening, setup
+from tests.durability.worker import History
+
+assert hands, "imported before the first fork"
+
+
+def mark_moments() -> None:
+    """Make each boundary of an execution a moment at which a process may die: those around a commit of its steps by
+    the number of rows that it has then, and those at which it is taken out of its queue and let go of.
+    """
+    commit, carry = TaskLog.commit, Hands.carry
+
+    async def marked(self: TaskLog, row: Callable[[], TaskRow]) -> None:
+        rows = [event.kind for event in self.waiting]
+        for kind in rows[:1]:
+            reach(f"before {kind}")
+        await commit(self, row)
+        for kind in rows[:1]:
+            reach(f"after {kind}")
+
+    async def taken(self: Hands, errand: Errand) -> None:
+        reach(f"{errand.kind} taken")
+        await carry(self, errand)
+        reach(f"{errand.kind} done")
+
+    TaskLog.commit = marked
+    Hands.carry = taken
+
+
+async def work(order: Order) -> None:
+    history, stopping = History(Path(order.folder, "history.jsonl")), asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    seen: Counter[str] = Counter()
+    die_at(order.nth, order.point, seen)
+    async with opening(order):
+        history.write(did="ready", name=order.name, pid=os.getpid())
+        await stopping.wait()
+    history.write(did="stopped", name=order.name, moments=dict(seen))
+
+
+def carry_out(**order: Any) -> None:
+    told = Order(**order)
+    setup(told)
+    mark_moments()
+    asyncio.run(work(told))
