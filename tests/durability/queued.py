@@ -1,6 +1,7 @@
 """A worker in a process of its own: takes up what waits until it is told to stop, or dies where it is told to."""
 
 import asyncio
+import json
 import os
 import signal
 from collections import Counter
@@ -21,18 +22,18 @@ assert hands, "imported before the first fork"
 
 
 def mark_moments() -> None:
-    """Make each boundary of an execution a moment at which a process may die: those around a commit of its steps by
-    the number of rows that it has then, and those at which it is taken out of its queue and let go of.
+    """Make each boundary of an execution a moment at which a process may die: before and after each step is begun and
+    ended on the record, when it is taken out of its queue, and when it is done with.
     """
     commit, carry = TaskLog.commit, Hands.carry
 
     async def marked(self: TaskLog, row: Callable[[], TaskRow]) -> None:
-        rows = [event.kind for event in self.waiting]
-        for kind in rows[:1]:
-            reach(f"before {kind}")
+        told = [f"{one.kind} {json.loads(one.payload).get('index', '')}" for one in self.waiting]
+        for one in told:
+            reach(f"before {one}")
         await commit(self, row)
-        for kind in rows[:1]:
-            reach(f"after {kind}")
+        for one in told:
+            reach(f"after {one}")
 
     async def taken(self: Hands, errand: Errand) -> None:
         reach(f"{errand.kind} taken")

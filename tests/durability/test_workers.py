@@ -29,19 +29,16 @@ from tests.requirements import covers
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
 TARGET = "tests.durability.queued:carry_out"
 ROUNDS = 20 if NIGHTLY else 1
+WHEN = ("before", "after")
 PATIENCE = 60.0
 """Seconds after which whatever has not ended counts as stuck."""
-BOUNDARIES = (
+MOMENTS = [
     "execution taken",
-    "before step.started",
-    "after step.started",
-    "before step.completed",
-    "after step.completed",
-    "before execution.completed",
-    "after execution.completed",
+    *(f"{when} {what} {step}" for step in range(4) for what in ("step.started", "step.completed") for when in WHEN),
+    *(f"{when} execution.completed" for when in WHEN),
     "execution done",
-)
-"""Where a worker dies; each step has its own."""
+]
+"""Every boundary of an execution with four steps."""
 
 
 @pytest.fixture
@@ -105,12 +102,6 @@ def two_parents() -> Generator[tuple[Forks, Forks]]:
         yield one, other
 
 
-def moments() -> list[tuple[str, int]]:
-    """Every boundary of the four steps of an execution."""
-    each = {"step.started": 3, "step.completed": 4}
-    return [(point, nth) for point in BOUNDARIES for nth in range(1, each.get(point.partition(" ")[2], 1) + 1)]
-
-
 @covers("F1", "F3", "R123")
 async def test_an_execution_goes_on_elsewhere_wherever_its_worker_is_killed(order: Order):
     executions: list[str] = []
@@ -119,12 +110,12 @@ async def test_an_execution_goes_on_elsewhere_wherever_its_worker_is_killed(orde
             crew = Crew(order)
             other = crew.start(steady, room=1)
             await crew.ready(other)
-            for number, (point, nth) in enumerate(moments() * ROUNDS):
-                name = crew.start(mortal, point=point, nth=nth)
+            for number, point in enumerate(MOMENTS * ROUNDS):
+                name = crew.start(mortal, point=point, nth=1)
                 await crew.ready(name)
                 dying = asyncio.create_task(asyncio.to_thread(mortal.wait))
                 while not dying.done():  # the other may have been quicker
-                    new = [await execute(preceptor, history, f"{number}-{len(executions)}-{one}") for one in "ab"]
+                    new = [await execute(preceptor, history, f"short-{number}-{len(executions)}-{one}") for one in "ab"]
                     executions += new
                     await asyncio.wait(
                         {dying, asyncio.create_task(ended(preceptor, new))}, return_when="FIRST_COMPLETED"
@@ -139,9 +130,10 @@ async def test_an_execution_goes_on_elsewhere_wherever_its_worker_is_killed(orde
 
 
 def waiting(url: str) -> list[tuple[str, ...]]:
-    """What is in the queues."""
+    """What is in the queues, but for chores."""
+    sql = "SELECT workflow_uuid FROM dbos.workflow_status WHERE status = 'ENQUEUED' AND name = 'carry'"
     with psycopg.connect(url) as connection:
-        return connection.execute("SELECT workflow_uuid FROM dbos.workflow_status WHERE status = 'ENQUEUED'").fetchall()
+        return connection.execute(sql).fetchall()
 
 
 @covers("F4")
