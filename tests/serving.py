@@ -19,6 +19,7 @@ PATIENCE = 30.0
 
 ADDRESS = re.compile(r"is running on (http\S+)")
 LINK = re.compile(r"(http\S+/login\?token=\S+)")
+WORKER = re.compile(r"is working as (\S+)\.")
 LAST_WORD = "Ctrl-C"
 
 
@@ -100,3 +101,19 @@ def _ready(printed: str) -> bool:
         return httpx2.get(f"{address[1]}/readyz", trust_env=False).status_code == 200
     except httpx2.TransportError:
         return False
+
+
+@contextmanager
+def working(data_dir: Path, **environment: str) -> Generator[str]:
+    """Run `preceptor worker` until the block ends; its name."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    command = [COMMAND, "worker"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=data_dir, env=clean(data_dir, **environment)) as process:
+        try:
+            assert process.stdout
+            said = process.stdout.readline().decode()
+            named = WORKER.search(said)
+            assert named, f"The worker did not start: {said}"
+            yield named[1]
+        finally:
+            end(process)

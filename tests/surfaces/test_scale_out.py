@@ -1,0 +1,123 @@
+"""Two servers and two workers on one PostgreSQL, each in a process of its own, started as a person would."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.durability.provider import provider
+from tests.postgres import Cluster
+from tests.requirements import covers
+from tests.serving import COMMAND, clean, serving, working
+
+Json = dict[str, Any]
+LAST = {"turn.completed", "turn.failed", "turn.cancelled", "execution.completed", "execution.failed"}
+
+
+@pytest.fixture
+def environment(postgres: Cluster, postgres_template: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+    url = postgres.new_database(template=postgres_template)
+    with provider(tmp_path / "ledger.jsonl") as model:
+        yield {
+            "PRECEPTOR_DATABASE_URL": url,
+            "PRECEPTOR_RUNNER": "dbos",
+            "PRECEPTOR_ADMIN_KEY": "the-admin-of-this-test",
+            "PRECEPTOR_SECRET_KEY": "s" * 32,
+            "PRECEPTOR_MODEL": "openai-compatible:fake",
+            "PRECEPTOR_MODEL_URL": model,
+            "PRECEPTOR_GUARD_ENABLED": "false",
+            "PRECEPTOR_SGR_ENABLED": "false",
+        }
+    postgres.drop(url)
+
+
+def begin(client: httpx2.Client, text: str) -> tuple[str, httpx2.Response]:
+    """A background turn in a conversation of its own."""
+    made = client.post("/api/conversations", json={"agentId": "assistant"}).json()["conversationId"]
+    return made, say(client, made, text)
+
+
+def say(client: httpx2.Client, conversation: str, text: str, **headers: str) -> httpx2.Response:
+    body = {"content": text, "background": True}
+    return client.post(f"/api/conversations/{conversation}/messages", json=body, headers=headers)
+
+
+def followed(client: httpx2.Client, path: str) -> list[tuple[str, Json]]:
+    """What is streamed there, until something ends."""
+    events: list[tuple[str, Json]] = []
+    with client.stream("GET", path, timeout=60) as stream:
+        for line in stream.iter_lines():
+            if line.startswith("event: "):
+                events.append((line.removeprefix("event: "), {}))
+            elif line.startswith("data: "):
+                events[-1][1].update(json.loads(line.removeprefix("data: ")))
+                if events[-1][0] in LAST:
+                    return events
+    raise AssertionError(f"the stream ended before anything did: {events}")
+
+
+def workers_of(url: str) -> set[str]:
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('preceptor.org', '*', true)")
+        return {worker for (worker,) in connection.execute("SELECT worker FROM turns WHERE status = 'completed'")}
+
+
+@covers("R117", "R123")
+def test_what_one_server_accepts_any_worker_carries_out_and_any_server_streams(
+    environment: dict[str, str], tmp_path: Path
+):
+    with ExitStack() as opened:
+        here, there = (
+            opened.enter_context(opened.enter_context(serving(tmp_path / name, **environment)).client())
+            for name in ("here", "there")
+        )
+        place, accepted = begin(here, "go first")
+        assert (accepted.status_code, accepted.json()["status"]) == (202, "running")
+        waits = here.post(f"/api/conversations/{place}/messages", json={"content": "And?"})
+        assert (waits.status_code, waits.json()["code"]) == (409, "turn_in_progress")
+        other, _ = begin(here, "go second")
+        assert there.post(f"/api/conversations/{other}/cancel").json()["status"] == "cancelled"
+        names = {opened.enter_context(working(tmp_path / name, **environment)) for name in ("one", "other")}
+        told = followed(there, f"/api/conversations/{place}/events")
+        kinds = [kind for kind, _ in told]
+        assert {"turn.accepted", "message.delta", "tool.completed", "delegation.closed"} <= {*kinds}
+        assert (kinds[-1], told[-1][1]["ui"]["response"]) == ("turn.completed", "Done with first.")
+        more = [begin((here, there)[number % 2], f"go short {number}")[0] for number in range(6)]
+        for number, one in enumerate(more):
+            last = followed((there, here)[number % 2], f"/api/conversations/{one}/events")[-1]
+            assert (last[0], last[1]["ui"]["response"]) == ("turn.completed", f"Done with short {number}.")
+        assert workers_of(environment["PRECEPTOR_DATABASE_URL"]) <= names
+        talk = {"type": "agent.execute", "resource": {"type": "agent", "id": "assistant"}}
+        steps = [{"index": 0, "name": "talk", "command": talk | {"data": {"userMessage": "go step"}}}]
+        execution = here.post("/api/executions", json={"steps": steps}).json()["executionId"]
+        assert followed(there, f"/api/executions/{execution}/events")[-1][0] == "execution.completed"
+
+
+@covers("R117")
+def test_a_message_that_is_sent_twice_for_the_background_is_accepted_twice_and_said_once(
+    environment: dict[str, str], tmp_path: Path
+):
+    with serving(tmp_path / "server", **environment) as served, served.client() as client:
+        assert "preceptor worker" in served.printed
+        place = client.post("/api/conversations", json={"agentId": "assistant"}).json()["conversationId"]
+        first, again = (say(client, place, "go short once", **{"Idempotency-Key": "one"}) for _ in range(2))
+        assert (first.status_code, again.status_code) == (202, 202)
+        assert first.json() == again.json()
+        with working(tmp_path / "worker", **environment):
+            assert followed(client, f"/api/conversations/{place}/events")[-1][0] == "turn.completed"
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [({"PRECEPTOR_RUNNER": "inline"}, "no queues"), ({"PRECEPTOR_DATABASE_URL": "sqlite:////tmp/none/a.db"}, "SQLite")],
+)
+def test_a_worker_that_would_have_nothing_to_do_says_so(settings: dict[str, str], why: str, tmp_path: Path):
+    environment = clean(tmp_path, **{"PRECEPTOR_RUNNER": "dbos"} | settings)
+    ran = subprocess.run([COMMAND, "worker"], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, why in ran.stderr) == (1, True)
