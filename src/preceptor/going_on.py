@@ -59,7 +59,7 @@ class Hands:
         """Stop, and let others take up what has not ended."""
         session = self.turns.session
         await session.means.runner.close()
-        if not session.store.alone:
+        if not (session.store.alone or session.store.closed):
             await let_go(session)
 
 

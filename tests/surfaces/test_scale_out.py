@@ -10,7 +10,9 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+import yaml
 
+from preceptor import Settings
 from tests.durability.provider import provider
 from tests.postgres import Cluster
 from tests.requirements import covers
@@ -111,6 +113,17 @@ def test_a_message_that_is_sent_twice_for_the_background_is_accepted_twice_and_s
         assert first.json() == again.json()
         with working(tmp_path / "worker", **environment):
             assert followed(client, f"/api/conversations/{place}/events")[-1][0] == "turn.completed"
+
+
+def test_the_compose_file_starts_commands_with_settings_that_there_are():
+    file = Path(__file__).parents[2] / "deploy" / "compose.scale-out.yaml"
+    services = yaml.safe_load(file.read_text(encoding="utf-8"))["services"]
+    ours = {name: one for name, one in services.items() if one["image"] == "preceptor"}
+    assert {tuple(one["command"]) for one in ours.values()} == {("preceptor", "serve"), ("preceptor", "worker")}
+    known = {f"PRECEPTOR_{name.upper()}" for name in Settings.model_fields}
+    for one in ours.values():
+        assert one["environment"].keys() <= known
+        assert one["environment"]["PRECEPTOR_RUNNER"] == "dbos"
 
 
 @pytest.mark.parametrize(
