@@ -15,8 +15,9 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.audit import note
+from preceptor.engine.compiled import Compiled
 from preceptor.engine.designing import drafted, power_of, require_difference, require_in_force
-from preceptor.engine.enrolling import settings_of, with_settings
+from preceptor.engine.enrolling import settings_of, told_in, with_settings
 from preceptor.engine.experimenting import ExperimentRunning, Slot
 from preceptor.engine.holding import give, hold
 from preceptor.engine.ports import Work
@@ -120,6 +121,17 @@ class Experiments:
             await found(work, experiment_id)
             rows = await work.exposures.page(experiment_id, arm, position_of(cursor), limit + 1)
             return page_of([exposed(one) for one in rows], limit, lambda one: one.conversation_id)
+
+        return await self.session.read(program)
+
+    async def told(self, experiment_id: ExperimentId, agent_id: AgentId, arm: Arm) -> Compiled:
+        """What an agent is told in an arm. Where only settings differ, that is what it is told anyway."""
+
+        async def program(work: Work) -> Compiled:
+            experiment = await found(work, experiment_id)
+            agent = await found_agent(work, agent_id)
+            arms = [] if experiment.versions is None else [(experiment.versions, arm)]
+            return (await told_in(work, self.session.compilations, agent.agent_id, arms))[1]
 
         return await self.session.read(program)
 

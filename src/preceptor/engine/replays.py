@@ -125,14 +125,42 @@ class Replays:
         self, replay_id: TaskId, *, changed: bool = False, cursor: str | None = None, limit: int = 50
     ) -> Page[Item]:
         """What became of each turn, in order; only of those that came out otherwise, if asked for."""
+        found = await self.placed(replay_id, changed=changed, cursor=cursor, limit=limit)
+        return Page(items=tuple(item for _, item in found.items), next_cursor=found.next_cursor)
+
+    async def placed(
+        self, replay_id: TaskId, *, changed: bool = False, cursor: str | None = None, limit: int = 50
+    ) -> Page[tuple[int, Item]]:
+        """The same, each with its place among all of them."""
         place = place_of(cursor)
         after = -1 if place is None else place
 
-        async def program(work: Work) -> Page[Item]:
+        async def program(work: Work) -> Page[tuple[int, Item]]:
             await task_of(work, self.session.caller, KIND, replay_id)
             rows = await work.replays.page(replay_id, after, limit + 1, changed=changed)
             more = cursor_at(str(rows[limit - 1].place)) if len(rows) > limit else None
-            return Page(items=tuple(Item.model_validate_json(row.body) for row in rows[:limit]), next_cursor=more)
+            found = tuple((row.place, Item.model_validate_json(row.body)) for row in rows[:limit])
+            return Page(items=found, next_cursor=more)
+
+        return await self.session.read(program)
+
+    async def changed_places(self, replay_id: TaskId) -> tuple[int, ...]:
+        """Which of its turns came out otherwise, in order."""
+
+        async def program(work: Work) -> tuple[int, ...]:
+            await task_of(work, self.session.caller, KIND, replay_id)
+            digests = await read_digests(work, replay_id)
+            return tuple(sorted(place for place, one in digests.items() if not one.same))
+
+        return await self.session.read(program)
+
+    async def item(self, replay_id: TaskId, place: int) -> Item:
+        async def program(work: Work) -> Item:
+            await task_of(work, self.session.caller, KIND, replay_id)
+            rows = await work.replays.page(replay_id, place - 1, 1, changed=False)
+            if not rows or rows[0].place != place:
+                raise NotFound("item of this replay", str(place))
+            return Item.model_validate_json(rows[0].body)
 
         return await self.session.read(program)
 

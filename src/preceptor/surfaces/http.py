@@ -54,6 +54,7 @@ from preceptor.surfaces.web.routes import settings as settings_pages
 from preceptor.surfaces.web.routes import signing_in
 from preceptor.surfaces.web.routes import start as start_pages
 from preceptor.surfaces.web.sessions import Sessions
+from preceptor.surfaces.web.work import WORK_PAGES
 
 ROUTERS = (
     health,
@@ -89,6 +90,7 @@ ROUTERS = (
     conversation_pages,
     context_pages,
     *LIBRARY_PAGES,
+    *WORK_PAGES,
     settings_pages,
 )
 OWN_PATHS = frozenset({"/openapi.json"})

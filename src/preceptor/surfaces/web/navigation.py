@@ -20,6 +20,9 @@ ENTRIES = (
     Entry("templates", "/templates", msg("Templates"), Permission.INSTRUCTION_READ),
     Entry("agents", "/agents", msg("Agents"), Permission.AGENT_READ),
     Entry("decision-tables", "/decision-tables", msg("Decision tables"), Permission.AGENT_READ),
+    Entry("experiments", "/experiments", msg("Experiments"), Permission.EXPERIMENT_RUN),
+    Entry("executions", "/executions", msg("Executions"), Permission.EXECUTION_RUN),
+    Entry("replays", "/replays", msg("Replays"), Permission.REPLAY_RUN),
     Entry("start", "/start", msg("Start"), Permission.CONVERSATION_READ),
     Entry("settings", "/settings", msg("Settings"), Permission.CONVERSATION_READ),
 )

@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,14 @@ from preceptor.surfaces.web.navigation import entries_for
 TEMPLATES = Path(__file__).parent / "templates"
 LANGUAGE, THEME = "preceptor_language", "preceptor_theme"
 THEMES = ("system", "light", "dark")
+TINY = 1e-7
 PART = "x-part"
 PARTS = {
     "agent.html": "effect",
     "agent_effective.html": "told",
     "context.html": "context",
+    "experiment.html": "results",
+    "experiment_new.html": "needed",
     "instruction_edit.html": "told",
     "instruction_test.html": "trial",
     "template_use.html": "told",
@@ -129,6 +133,7 @@ def environment(language: str) -> Environment:
         "number": speaker.number,
         "moment": _moment,
         "json": _json,
+        "brief": _brief,
         "words": speaker.say,
     }
     return made
@@ -140,6 +145,13 @@ def _markdown(text: str) -> Markup:
 
 def _moment(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _brief(value: float, signed: bool = False) -> str:
+    """With three digits that mean something, and a real minus."""
+    told = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    told = format(Decimal(told), "f") if abs(value) >= TINY else told
+    return ("+" if signed and value > 0 else "") + told.replace("-", "\u2212")
 
 
 def _json(value: Any) -> str:

@@ -1,8 +1,8 @@
 """Telling a page what changes on it: the next steps of the fold, as operations that a script carries out.
 
 `put` shows HTML in the place of what has the id, or at the end of `into`; `text` appends words; `fold` closes what no
-one has touched; `drop` removes. Each is the same when it is carried out again, but for `text`, and a stream is resumed
-after the last row that was told.
+one has touched; `drop` removes; `mark` says how something that is drawn stands now. Each is the same when it is carried
+out again, but for `text`, and a stream is resumed after the last row that was told.
 """
 
 import asyncio
@@ -74,9 +74,12 @@ async def _batches(preceptor: Preceptor, conversation_id: ConversationId, after:
 
 def _frame(looking: Look, event: Event, changes: list[Change]) -> bytes:
     operations = [one for change in changes for one in _operations(looking, change)]
-    if not operations:
-        return b""
-    return b"id: %d\nevent: ops\ndata: %b\n\n" % (event.seq, orjson.dumps(operations))
+    return frame(event.seq, operations) if operations else b""
+
+
+def frame(seq: int, operations: list[dict[str, Any]]) -> bytes:
+    """What a script is to carry out, up to a row of a log."""
+    return b"id: %d\nevent: ops\ndata: %b\n\n" % (seq, orjson.dumps(operations))
 
 
 def _operations(looking: Look, change: Change) -> list[dict[str, Any]]:

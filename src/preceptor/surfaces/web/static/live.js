@@ -12,6 +12,12 @@ const OPS = {
   },
   text(op) { byId(op.id)?.append(op.text); },
   fold(op) { const it = byId(op.id); if (it && !it.dataset.touched) it.open = false; },
+  mark(op) {
+    const it = byId(op.id);
+    if (!it) return;
+    it.setAttribute("class", op.as);
+    it.querySelector(".sub").textContent = op.text;
+  },
   drop(op) { byId(op.id)?.remove(); },
 };
 

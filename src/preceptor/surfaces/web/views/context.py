@@ -136,7 +136,7 @@ def kind_of(source: AnySource) -> str:
     return KINDS[type(source)]
 
 
-def _named(source: AnySource, names: Mapping[InstructionId, str]) -> str:
+def named(source: AnySource, names: Mapping[InstructionId, str]) -> str:
     match source:
         case FromInstruction():
             where = source.field if source.index is None else f"{source.field}[{source.index}]"
@@ -158,7 +158,7 @@ def _named(source: AnySource, names: Mapping[InstructionId, str]) -> str:
             return ""
 
 
-def _link(source: AnySource, conversation: str) -> str | None:
+def link_to(source: AnySource, conversation: str) -> str | None:
     match source:
         case FromInstruction():
             line = source.field if source.index is None else f"{source.field}-{source.index}"
@@ -176,7 +176,7 @@ def _link(source: AnySource, conversation: str) -> str | None:
 def _part(piece: Piece, conversation: str, names: Mapping[InstructionId, str], *, new: bool) -> Part:
     source = piece.source
     return Part(
-        kind_of(source), piece.role, piece.text, piece.tokens, _named(source, names), _link(source, conversation), new
+        kind_of(source), piece.role, piece.text, piece.tokens, named(source, names), link_to(source, conversation), new
     )
 
 

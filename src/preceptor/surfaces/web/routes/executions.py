@@ -1,0 +1,187 @@
+"""/executions: what was asked for in steps, how far each has come, and trying again what did not come off."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import Header, Query, Request, Response
+from fastapi.responses import RedirectResponse, StreamingResponse
+
+from preceptor.app import Preceptor
+from preceptor.domain.errors import PreceptorError
+from preceptor.domain.executions.execution import NewExecution, Status
+from preceptor.domain.ids import TaskId
+from preceptor.domain.instructions.content import checked
+from preceptor.domain.ownership import Permission
+from preceptor.surfaces.problems import problem_of
+from preceptor.surfaces.rest.parameters import Cursor, Name
+from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
+from preceptor.surfaces.web.pages import Pages, TheForm
+from preceptor.surfaces.web.rendering import Call, Look, look, page, render
+from preceptor.surfaces.web.telling import DONE, frame, while_signed_in
+from preceptor.surfaces.web.views.steps import CAME_OFF, DRAWN, HUES, WORDS, Followed, StepView, drawn, in_order
+from preceptor.wire import strict_json
+
+router = Pages("/executions")
+AT_ONCE = 25
+Words = Annotated[str, Query(max_length=64)]
+Position = Annotated[int, Query(ge=0, le=2**53)]
+Chosen = Annotated[int | None, Query(ge=0, le=2**31)]
+SAMPLE: dict[str, Any] = {
+    "steps": [
+        {
+            "index": 0,
+            "name": "Load instructions",
+            "command": {"type": "agent.loadInstructions", "resource": {"type": "agent", "id": "assistant"}},
+        },
+        {
+            "index": 1,
+            "name": "Ask",
+            "command": {
+                "type": "agent.execute",
+                "resource": {"type": "agent", "id": "assistant"},
+                "data": {"userMessage": "Hello"},
+            },
+            "dependsOn": [0],
+        },
+    ]
+}
+
+
+@router.get("")
+@needs(Permission.EXECUTION_RUN)
+async def show_all(request: Request, preceptor: ThePreceptor, status: Words = "", cursor: Cursor = None) -> Response:
+    wanted = status if status in set(Status) else None
+    found = await preceptor.executions.page(wanted, cursor, AT_ONCE)
+    chosen = {"status": wanted} if wanted else {}
+    return page(
+        request,
+        "executions.html",
+        here="executions",
+        call=Call(f"/api/executions{'?' + urlencode(chosen) if chosen else ''}"),
+        executions=found.items,
+        statuses=tuple(Status),
+        wanted=wanted,
+        words=WORDS,
+        hues=HUES,
+        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+    )
+
+
+@router.get("/new")
+@needs(Permission.EXECUTION_RUN)
+async def show_new(request: Request) -> Response:
+    return _form(request, orjson.dumps(SAMPLE, option=orjson.OPT_INDENT_2).decode())
+
+
+@router.post("")
+@needs(Permission.EXECUTION_RUN)
+async def create(request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """What cannot be carried out comes back in the form, with the reason."""
+    asked = form.one("asked")
+    try:
+        given: Any = strict_json.read(asked.encode())
+        made = await preceptor.executions.create(checked(NewExecution, given))
+    except PreceptorError as error:
+        return _form(request, asked, error)
+    return RedirectResponse(f"/executions/{made.execution_id}", 303)
+
+
+@router.get("/{execution_id}")
+@needs(Permission.EXECUTION_RUN)
+async def show(
+    execution_id: Name,
+    request: Request,
+    preceptor: ThePreceptor,
+    step: Chosen = None,
+    only: Words = "",
+    graph: Words = "",
+) -> Response:
+    """`only=failed` leaves out what came off; `graph` draws more steps than tell something at a glance."""
+    execution = await preceptor.executions.get(TaskId(execution_id))
+    rows = in_order(execution.steps, step)
+    draws = len(execution.steps) <= DRAWN or bool(graph)
+    return page(
+        request,
+        "execution.html",
+        here="executions",
+        call=Call(f"/api/executions/{execution_id}"),
+        it=execution,
+        rows=[row for row in rows if only != "failed" or row.step.status not in CAME_OFF],
+        chosen=next((row for row in rows if row.chosen), None),
+        views={row.step.index: row for row in rows},
+        graph=drawn(execution.steps) if draws else None,
+        only=only,
+        words=WORDS,
+        hues=HUES,
+    )
+
+
+@router.post("/{execution_id}/cancel")
+@needs(Permission.EXECUTION_RUN)
+async def cancel(execution_id: Name, preceptor: ThePreceptor) -> Response:
+    await preceptor.executions.cancel(TaskId(execution_id))
+    return RedirectResponse(f"/executions/{execution_id}", 303)
+
+
+@router.post("/{execution_id}/retry")
+@needs(Permission.EXECUTION_RUN)
+async def retry(execution_id: Name, preceptor: ThePreceptor) -> Response:
+    await preceptor.executions.retry(TaskId(execution_id))
+    return RedirectResponse(f"/executions/{execution_id}", 303)
+
+
+@router.get("/{execution_id}/stream")
+@needs(Permission.EXECUTION_RUN)
+async def stream(
+    execution_id: Name,
+    request: Request,
+    preceptor: ThePreceptor,
+    step: Chosen = None,
+    after: Position = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+) -> Response:
+    """What changes on the page of an execution, until it has ended."""
+    execution = await preceptor.executions.get(TaskId(execution_id))
+    position = after if last_event_id is None else max(after, last_event_id)
+    told = _frames(request, preceptor, Followed.of(execution, step), position)
+    return StreamingResponse(told, media_type=EVENT_STREAM, headers=HEADERS)
+
+
+def _form(request: Request, asked: str, problem: PreceptorError | None = None) -> Response:
+    call = Call("/api/executions", "POST", SAMPLE)
+    status = problem_of(problem).status if problem else 200
+    shown = {"asked": asked, "problem": problem}
+    return page(request, "execution_new.html", status=status, here="executions", call=call, **shown)
+
+
+async def _frames(request: Request, preceptor: Preceptor, followed: Followed, after: int) -> AsyncIterator[bytes]:
+    """Everything is read from the beginning on, since a step is all that was told of it; sent is what is new."""
+    yield b"retry: 500\n\n"
+    looking, named = look(request), followed.state.task_id
+    events = request.app.state.streams.until_shutdown(preceptor.executions.follow(named))
+    async for batch in while_signed_in(request, events):
+        changed = followed.tell(batch)
+        if batch and batch[-1].seq > after:
+            yield frame(batch[-1].seq, _changes(looking, followed, changed))
+        else:
+            yield b": still here\n\n"
+        if followed.state.ended is not None and (await preceptor.executions.get(named)).ended_at is not None:
+            yield DONE
+            return
+
+
+def _changes(looking: Look, followed: Followed, changed: set[int]) -> list[dict[str, Any]]:
+    execution = followed.execution
+    head = render(looking, "parts/execution_head.html", it=execution, words=WORDS, hues=HUES)
+    told: list[dict[str, Any]] = [{"op": "put", "id": "head", "into": "head", "html": head}]
+    for step in execution.steps:
+        if step.index in changed:
+            row = StepView(step, step.index == followed.chosen)
+            html = render(looking, "parts/step_row.html", row=row, it=execution)
+            word = looking.speaker.say(row.word)
+            told.append({"op": "put", "id": f"step-{step.index}", "into": "steps", "html": html})
+            told.append({"op": "mark", "id": f"n-{step.index}", "as": f"node st-{step.status}", "text": word})
+    return told

@@ -1,0 +1,32 @@
+// The numbers of an experiment that runs are asked for again now and then, while someone looks and touches nothing.
+const watched = document.querySelector("[data-watch]"), EVERY = 10_000;
+const refresh = async () => {
+  const old = document.querySelector("#results");
+  if (document.hidden || old.contains(document.activeElement) || getSelection().toString()) return;
+  try {
+    const answer = await fetch(location.href, { headers: { "X-Part": "results" } });
+    if (!answer.ok) return;
+    const open = [...old.querySelectorAll("details")].map((one) => one.open), made = document.createElement("template");
+    made.innerHTML = await answer.text();
+    const fresh = made.content.querySelector("#results");
+    for (const [at, one] of [...fresh.querySelectorAll("details")].entries()) one.open = open[at] ?? false;
+    if (fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
+  } catch { /* the next time */ }
+};
+if (watched) {
+  setInterval(refresh, EVERY);
+  document.addEventListener("visibilitychange", refresh);
+}
+
+// What a design would take is said as its numbers change; a late answer never wins.
+const form = document.querySelector("form[data-needed]");
+let newest = 0, timer = 0;
+form?.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(async () => {
+    const mine = ++newest;
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "X-Part": "needed" } });
+    const html = await answer.text();
+    if (mine === newest && answer.ok) document.querySelector("#needed").innerHTML = html;
+  }, 200);
+});
