@@ -48,6 +48,12 @@ class Provider:
     url: str = ""
     gate: threading.Event = field(default_factory=threading.Event)
     reached: threading.Event = field(default_factory=threading.Event)
+    instead: str | None = None
+    """What is answered instead, whatever is asked."""
+
+    def pieces(self, body: dict[str, Any]) -> Iterator["Piece"]:
+        planning = [tool["function"]["name"] for tool in body.get("tools") or ()] == [PLAN]
+        return pieces(body) if planning or self.instead is None else iter([self.instead])
 
     @contextmanager
     def holding(self) -> Generator[threading.Event]:
@@ -155,7 +161,7 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             called, words, calls = False, 0, 0
-            for piece in pieces(body):
+            for piece in provider.pieces(body):
                 if piece is None:
                     provider.reached.set()
                     provider.gate.wait(HELD)

@@ -1,4 +1,4 @@
-"""Reading a form with one file in it (multipart/form-data). Whatever else it holds is refused, not ignored."""
+"""Reading forms with files in them (multipart/form-data). Of the API's, whatever else they hold is refused."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -48,10 +48,30 @@ class _Part:
 
 def read(content_type: str, body: bytes) -> Upload:
     """The one file of a form."""
+    return _only(_parts(content_type, body, 2))
+
+
+def read_page(content_type: str, body: bytes, most: int) -> tuple[list[tuple[str, str]], list[Upload]]:
+    """The fields of a page's form, and the files that were chosen in it."""
+    fields: list[tuple[str, str]] = []
+    uploads: list[Upload] = []
+    for part in _parts(content_type, body, most):
+        name, file = part.disposition.get(b"name", b""), part.disposition.get(b"filename")
+        if file is None:
+            try:
+                fields.append((name.decode(), part.data.decode()))
+            except UnicodeDecodeError:
+                raise NotAForm from None
+        elif file or part.data:
+            uploads.append(_upload(part))
+    return fields, uploads
+
+
+def _parts(content_type: str, body: bytes, most: int) -> list[_Part]:
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise NoForm
-    reading = _Reading()
+    reading = _Reading(most)
     try:
         parser = MultipartParser(options[b"boundary"], reading.callbacks())
         parser.write(body)
@@ -60,14 +80,17 @@ def read(content_type: str, body: bytes) -> Upload:
         raise NotAForm from None
     if not reading.ended:
         raise NotAForm
-    return _only(reading.parts)
+    return reading.parts
 
 
 def _only(parts: list[_Part]) -> Upload:
     names = [part.disposition.get(b"name", b"") for part in parts]
     if names != [FIELD.encode()]:
         raise Invalid("The form must have exactly one part, a file named `file`.")
-    part = parts[0]
+    return _upload(parts[0])
+
+
+def _upload(part: _Part) -> Upload:
     name = part.disposition.get(b"filename", b"file").decode("utf-8", "replace")
     return Upload(name, part.headers.get("content-type", b"").decode("utf-8", "replace"), bytes(part.data))
 
@@ -76,6 +99,7 @@ def _only(parts: list[_Part]) -> Upload:
 class _Reading:
     """Listens to the parser."""
 
+    most: int
     parts: list[_Part] = field(default_factory=list[_Part])
     name: bytes = b""
     value: bytes = b""
@@ -93,7 +117,7 @@ class _Reading:
         return told
 
     def _begin(self) -> None:
-        if len(self.parts) > 1:
+        if len(self.parts) >= self.most:
             raise ValueError("one part too many")
         self.parts.append(_Part())
 

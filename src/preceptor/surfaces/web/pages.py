@@ -15,13 +15,16 @@ from preceptor.domain.errors import Invalid, PreceptorError, Refused, Unauthenti
 from preceptor.domain.ownership import Caller, installation_admin
 from preceptor.settings import Auth
 from preceptor.surfaces.rest.binding import carrying_out
+from preceptor.surfaces.rest.files import Upload, read_page
 from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation, read_body
 from preceptor.surfaces.web.failures import failure_page
 from preceptor.surfaces.web.rendering import look_of
 
 COOKIE = "preceptor_session"
 MOST_FIELDS = 2000
+MOST_PARTS = 40
 FORM = "application/x-www-form-urlencoded"
+WITH_FILES = "multipart/form-data"
 
 
 @dataclass(eq=False)
@@ -38,6 +41,7 @@ class Form:
     """The fields of a form, in order. A field may be there more than once."""
 
     fields: tuple[tuple[str, str], ...] = ()
+    files: tuple[Upload, ...] = ()
 
     def one(self, name: str, default: str = "") -> str:
         return next((value for field, value in self.fields if field == name), default)
@@ -70,14 +74,20 @@ class Page(Operation):
             refuse_cross_site(request.headers)
         caller = await signed_in(request)
         request.state.look = look_of(request, caller)
-        request.state.form = await _form(request, gate) if request.method in WITH_BODY else Form()
-        if self.needs is None:
-            return
-        if caller is None:
-            raise Unauthenticated
-        gate.limits.check(caller)
-        caller.require(self.needs)
-        request.state.preceptor = gate.preceptor.acting_as(caller)
+        if self.needs is not None:
+            if caller is None:
+                raise Unauthenticated
+            gate.limits.check(caller)
+            caller.require(self.needs)
+            request.state.preceptor = gate.preceptor.acting_as(caller)
+        request.state.form = await self._form(request, gate) if request.method in WITH_BODY else Form()
+
+    async def _form(self, request: Request, gate: Gate) -> Form:
+        kind = request.headers.get("content-type", "")
+        if not self.file or kind.partition(";")[0].strip().lower() != WITH_FILES:
+            return await _form(request, gate)
+        fields, files = read_page(kind, await read_body(request, gate.max_body + gate.max_file), MOST_PARTS)
+        return Form(tuple((name, value.replace("\r\n", "\n")) for name, value in fields), tuple(files))
 
 
 class Pages(APIRouter):

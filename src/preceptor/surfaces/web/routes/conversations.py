@@ -1,9 +1,10 @@
 """/conversations: the list, one, and what is said and done in it."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse, StreamingResponse
 from pydantic import ValidationError
 
@@ -13,13 +14,14 @@ from preceptor.domain.conversations.compaction import Dropping, Squashing, Strat
 from preceptor.domain.conversations.conversation import Status
 from preceptor.domain.conversations.view import Change
 from preceptor.domain.errors import Invalid
-from preceptor.domain.ids import ConversationId, ViewId
-from preceptor.domain.messages.message import Text
+from preceptor.domain.ids import ConversationId, MessageId, ViewId
+from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.domain.ownership import Permission
+from preceptor.engine.branching import Again
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.threads import Thread
 from preceptor.surfaces.rest.parameters import Cursor, Name
-from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
@@ -30,6 +32,8 @@ from preceptor.surfaces.web.views.thread import turns_of
 router = Pages("/conversations")
 AT_ONCE = 25
 TITLE = 60
+UNDONE = frozenset({Change.COMPACTED, Change.EDITED, Change.REGENERATED})
+"""What a view can come from that there is a way back from."""
 Words = Annotated[str, Query(max_length=200)]
 
 
@@ -72,33 +76,46 @@ async def show_new(request: Request, preceptor: ThePreceptor, agent: Words = DEF
 
 @router.post("")
 @needs(Permission.CONVERSATION_WRITE)
+@takes_file
 async def start(preceptor: ThePreceptor, form: TheForm) -> Response:
-    text = _text(form)
-    title = " ".join(text.split())
+    parts = await _parts(preceptor, form)
+    title = " ".join(form.one("text").split()) or form.files[0].name
     title = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
     made = await preceptor.conversations.start(agent_id=form.one("agent", DEFAULT_AGENT), title=title)
-    await preceptor.turns.begin(made.conversation_id, [Text(text)])
+    await preceptor.turns.begin(made.conversation_id, parts)
     return RedirectResponse(f"/conversations/{made.conversation_id}", 303)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """How a conversation is looked at; `edit` names a message that is being said otherwise."""
+
+    before: int | None
+    everything: bool
+    clean: bool
+    edit: str
+
+
+async def _glance(
+    before: Annotated[int | None, Query(ge=0, le=2**53)] = None, view: Words = "", clean: Words = "", edit: Words = ""
+) -> Glance:
+    return Glance(before, view == "all", bool(clean), edit)
+
+
+TheGlance = Annotated[Glance, Depends(_glance)]
 
 
 @router.get("/{conversation_id}")
 @needs(Permission.CONVERSATION_READ)
-async def show(
-    conversation_id: Name,
-    request: Request,
-    preceptor: ThePreceptor,
-    before: Annotated[int | None, Query(ge=0, le=2**53)] = None,
-    view: Words = "",
-    clean: Words = "",
-) -> Response:
-    everything = view == "all"
+async def show(conversation_id: Name, request: Request, preceptor: ThePreceptor, asked: TheGlance) -> Response:
+    before, everything = asked.before, asked.everything
     thread = await preceptor.threads.read(ConversationId(conversation_id), before, everything=everything)
     shown = turns_of(thread)
     names = await preceptor.threads.names(one for turn in shown for one in turn.instructions)
     for turn in shown:
         turn.names = names
     running = before is None and any(turn.ended is None for turn in shown)
-    compacted = thread.view.change is Change.COMPACTED and not everything and not running
+    undone = thread.view.change in UNDONE and not everything and not running
     return page(
         request,
         "conversation.html",
@@ -110,9 +127,10 @@ async def show(
         running=running,
         earlier=_earlier(thread, shown[0].turn_id if shown else ""),
         view=thread.view,
-        undo=thread.previous if compacted else None,
+        undo=thread.previous if undone else None,
         everything=everything,
-        cleaning=bool(clean),
+        cleaning=asked.clean,
+        editing=next((turn.question for turn in shown if turn.question and turn.question.id == asked.edit), None),
         steps=sum(len(turn.steps) for turn in shown),
         writable=before is None and thread.conversation.status is Status.ACTIVE,
     )
@@ -120,11 +138,32 @@ async def show(
 
 @router.post("/{conversation_id}/messages")
 @needs(Permission.CONVERSATION_WRITE)
+@takes_file
 async def send(conversation_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     """Say something. A script is told where to listen; without one the page is shown again."""
-    taken = await preceptor.turns.begin(ConversationId(conversation_id), [Text(_text(form))])
+    await preceptor.conversations.get(ConversationId(conversation_id))
+    taken = await preceptor.turns.begin(ConversationId(conversation_id), await _parts(preceptor, form))
     if PART in request.headers:
         return JSONResponse({"stream": f"/conversations/{conversation_id}/stream?after={taken.first}"}, 202)
+    return RedirectResponse(f"/conversations/{conversation_id}#end", 303)
+
+
+@router.post("/{conversation_id}/edit")
+@needs(Permission.CONVERSATION_WRITE)
+async def edit(conversation_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Say something else instead of what was said; files that were sent with it stay if they are named."""
+    again = Again(Change.EDITED, MessageId(form.one("message")))
+    kept = [Attachment(named, "", "") for named in form.all("attachment")]
+    await preceptor.turns.begin(ConversationId(conversation_id), [Text(_text(form)), *kept], None, again)
+    return RedirectResponse(f"/conversations/{conversation_id}#end", 303)
+
+
+@router.post("/{conversation_id}/regenerate")
+@needs(Permission.CONVERSATION_WRITE)
+async def regenerate(conversation_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+    named = form.one("message")
+    again = Again(Change.REGENERATED, MessageId(named) if named else None)
+    await preceptor.turns.begin(ConversationId(conversation_id), (), None, again)
     return RedirectResponse(f"/conversations/{conversation_id}#end", 303)
 
 
@@ -184,6 +223,13 @@ async def _renamed(preceptor: Preceptor, conversation_id: str, title: str) -> No
     if not title or len(title) > 300 or "\x00" in title:
         raise Invalid("A title has 1 to 300 characters. Write one, or leave it as it is.")
     await preceptor.conversations.change(ConversationId(conversation_id), title=title)
+
+
+async def _parts(preceptor: Preceptor, form: Form) -> list[AnyPart]:
+    """What is said, with the files that were chosen. With files, nothing need be said."""
+    words: list[AnyPart] = [] if form.files and not form.one("text").strip() else [Text(_text(form))]
+    added = [await preceptor.attachments.add(one.data, one.name, one.media_type) for one in form.files]
+    return [*words, *(Attachment(one.attachment_id, "", "") for one in added)]
 
 
 def _text(form: Form) -> str:

@@ -12,6 +12,13 @@ for (const form of document.querySelectorAll("form[data-enter]")) {
   });
 }
 
+// The names of chosen files, beside the button.
+for (const attach of document.querySelectorAll(".attach input")) {
+  attach.addEventListener("change", () => {
+    attach.parentElement.querySelector(".names").textContent = [...attach.files].map((file) => file.name).join(", ");
+  });
+}
+
 if (thread) {
   // A reader at the end is taken along; one who scrolled up is left alone.
   const jump = $("#jump");
@@ -32,6 +39,7 @@ if (thread) {
     if (on) thread.setAttribute("aria-busy", "true"); else thread.removeAttribute("aria-busy");
     if (send) send.hidden = on;
     if (stop) stop.hidden = !on;
+    if (say) $("#split").classList.toggle("writable", !on);
     status.textContent = on ? status.dataset.busy : status.dataset.done;
     document.body.dataset.turn = on ? "running" : "done";
     const select = $("#select");
@@ -48,21 +56,21 @@ if (thread) {
   const box = $("#trouble");
   const trouble = (text) => { if (box) { box.textContent = text; box.hidden = !text; } };
 
-  const post = (form, extra = []) => {
-    const body = new URLSearchParams(new FormData(form));
-    for (const [name, value] of extra) body.append(name, value);
-    return fetch(form.action, { method: "POST", body, headers: { "X-Part": "none" } });
+  const post = (form) => {
+    const given = new FormData(form), files = form.enctype === "multipart/form-data";
+    return fetch(form.action, { method: "POST", body: files ? given : new URLSearchParams(given), headers: { "X-Part": "none" } });
   };
   say?.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const area = say.querySelector("textarea");
-    if (!area.value.trim()) return;
+    const area = say.querySelector("textarea"), attach = say.querySelector("[type=file]");
+    if (!area.value.trim() && !attach.files.length) return;
     send.disabled = true;
     trouble("");
     try {
       const answer = await post(say), told = await answer.json();
       if (!answer.ok) { trouble(told.detail); return; }
-      area.value = "";
+      say.reset();
+      attach.dispatchEvent(new Event("change"));
       $("#nothing")?.remove();
       $("#undo")?.remove();
       stick = true;

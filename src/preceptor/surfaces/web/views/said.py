@@ -7,7 +7,17 @@ from typing import Any
 import msgspec
 
 from preceptor.domain.delegation import CONTROL_TOOLS
-from preceptor.domain.messages.message import Message
+from preceptor.domain.messages.message import Attachment, Message
+from preceptor.domain.messages.message import Text as Said
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What someone said, apart from what stands in the files they sent with it."""
+
+    id: str
+    text: str
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(slots=True)
@@ -99,6 +109,16 @@ class Drop:
 
 
 Change = Put | Text | Fold | Drop
+
+
+def question_of(message: Message) -> Question:
+    files = [part for part in message.parts if isinstance(part, Attachment)]
+    own = [
+        part.text
+        for before, part in zip((None, *message.parts), message.parts, strict=False)
+        if isinstance(part, Said) and not isinstance(before, Attachment)
+    ]
+    return Question(message.id, "".join(own), tuple(files))
 
 
 def completed(step: Step, message: Message) -> Step:

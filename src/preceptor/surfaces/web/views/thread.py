@@ -24,7 +24,19 @@ from preceptor.domain.turns.facts import (
     SpanClosed,
 )
 from preceptor.engine.threads import Thread, Told
-from preceptor.surfaces.web.views.said import Change, Drop, Fold, Group, Put, Step, Text, completed, steps_in
+from preceptor.surfaces.web.views.said import (
+    Change,
+    Drop,
+    Fold,
+    Group,
+    Put,
+    Question,
+    Step,
+    Text,
+    completed,
+    question_of,
+    steps_in,
+)
 
 STANDS_FOR_OTHERS = frozenset({Kind.SUMMARY, Kind.COMPACTION, Kind.MEMORY})
 
@@ -32,7 +44,7 @@ STANDS_FOR_OTHERS = frozenset({Kind.SUMMARY, Kind.COMPACTION, Kind.MEMORY})
 @dataclass(slots=True)
 class TurnView:
     turn_id: str
-    question: Message | None = None
+    question: Question | None = None
     guard: Verdict | None = None
     guardian: str = ""
     intent: str | None = None
@@ -160,8 +172,8 @@ class TurnView:
             self.items.append(completed(Step(message.id, kind="brought"), message))
             return [self._shown(_last(self.items))]
         if message.role is Role.USER:
-            self.question = message
-            return [Put("user", f"m-{message.id}", f"said-{self.turn_id}", message)]
+            self.question = question_of(message)
+            return [Put("user", f"m-{message.id}", f"said-{self.turn_id}", self.question)]
         if message.role is Role.TOOL:
             return self._answered(message)
         if message.role is Role.SYSTEM or message.kind in {Kind.SYNTHETIC_PLAN, *STANDS_FOR_OTHERS}:
