@@ -83,6 +83,13 @@ class Settings(BaseSettings):
     )
     oidc_issuer: str | None = Field(default=None, description="Issuer of bearer tokens, with auth=oidc.")
     oidc_audience: str | None = Field(default=None, description="Audience that tokens must name, with auth=oidc.")
+    oidc_client_id: str | None = Field(
+        default=None, description="How the issuer knows us when people sign in. Default: PRECEPTOR_OIDC_AUDIENCE."
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Our secret at the issuer, if it gave us one; without it PKCE alone proves us."
+    )
+    oidc_scope: str = Field(default="openid", description="What people are asked to let us know when they sign in.")
     model: str | None = Field(
         default=None,
         description="local, openai:NAME, anthropic:NAME, openai-compatible:NAME or scripted:FILE; agents may name "

@@ -69,6 +69,7 @@ class Claims:
     role: str | None
     group: str | None
     expires_at: datetime
+    nonce: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +91,14 @@ class OidcVerifier:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`key_hosts` may serve the issuer's keys besides its own host. `fetch` answers a URL with a whole document."""
-        if (host := _safe_host(issuer)) is None:
+        if (host := safe_host(issuer)) is None:
             raise OidcMisconfigured("PRECEPTOR_OIDC_ISSUER is neither an https address nor local. Correct it.")
         if not audience:
             raise OidcMisconfigured("PRECEPTOR_OIDC_AUDIENCE is empty. Set it to the audience that the issuer writes.")
         self._issuer = issuer
         self._audience = audience
         self._names = names
-        self._keys = _PublishedKeys(issuer, frozenset({host, *key_hosts}), fetch or _fetch, clock)
+        self._keys = _PublishedKeys(issuer, frozenset({host, *key_hosts}), fetch or fetch_document, clock)
 
     async def verify(self, token: str) -> Claims:
         key_id, algorithm = _signed_with(token)
@@ -123,6 +124,7 @@ class OidcVerifier:
             role=_text(payload, self._names.role),
             group=_text(payload, self._names.group),
             expires_at=_moment(payload["exp"]),
+            nonce=_text(payload, "nonce"),
         )
 
 
@@ -133,9 +135,13 @@ class _Key:
     public: AllowedPublicKeys
 
 
-class _Discovery(BaseModel):
+class Discovery(BaseModel):
+    """What an issuer says of itself."""
+
     issuer: str
     jwks_uri: str
+    authorization_endpoint: str | None = None
+    token_endpoint: str | None = None
 
 
 class _KeySet(BaseModel):
@@ -193,22 +199,27 @@ class _PublishedKeys:
 
     async def _published(self) -> tuple[_Key, ...]:
         try:
-            discovery = await self._discovery()
-            key_set = _KeySet.model_validate_json(await self._fetch(discovery.jwks_uri))
+            about = await self._discovery()
+            key_set = _KeySet.model_validate_json(await self._fetch(about.jwks_uri))
         except ValidationError as error:
             raise IssuerUnavailable("PRECEPTOR_OIDC_ISSUER names a server that is no OpenID issuer.") from error
         except (httpx2.HTTPError, OSError, ValueError) as error:
             raise IssuerUnavailable from error
         return tuple(key for published in key_set.keys if (key := _usable(published)))
 
-    async def _discovery(self) -> _Discovery:
-        address = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
-        discovery = _Discovery.model_validate_json(await self._fetch(address))
-        if discovery.issuer != self._issuer:
-            raise IssuerUnavailable("The issuer does not call itself what PRECEPTOR_OIDC_ISSUER calls it.")
-        if _safe_host(discovery.jwks_uri) not in self._hosts:
+    async def _discovery(self) -> Discovery:
+        found = await discovery(self._issuer, self._fetch)
+        if safe_host(found.jwks_uri) not in self._hosts:
             raise IssuerUnavailable("The issuer set by PRECEPTOR_OIDC_ISSUER keeps its keys on a host not allowed.")
-        return discovery
+        return found
+
+
+async def discovery(issuer: str, fetch: Fetch) -> Discovery:
+    address = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+    found = Discovery.model_validate_json(await fetch(address))
+    if found.issuer != issuer:
+        raise IssuerUnavailable("The issuer does not call itself what PRECEPTOR_OIDC_ISSUER calls it.")
+    return found
 
 
 def _usable(published: dict[str, Any]) -> _Key | None:
@@ -257,29 +268,32 @@ def _moment(seconds: Any) -> datetime:
         raise Unauthenticated("This token's claim `exp` is not a time.") from None
 
 
-def _safe_host(url: str) -> str | None:
+def safe_host(url: str) -> str | None:
     """The host, if what it answers cannot be changed on the way."""
     try:
         parsed = httpx2.URL(url)
         host, port = parsed.host, parsed.port or 0
     except (httpx2.InvalidURL, ValueError):
         return None
-    safe = parsed.scheme == "https" or (parsed.scheme == "http" and _is_loopback(host))
+    safe = parsed.scheme == "https" or (parsed.scheme == "http" and is_loopback(host))
     return host if safe and host and port < 65536 and not parsed.userinfo else None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-async def _fetch(url: str) -> bytes:
+async def fetch_document(url: str, form: dict[str, str] | None = None) -> bytes:
+    """A whole document of an issuer; with a form, what it answers to that."""
     # Not compressed, so that the limit is on what arrives. A loopback address is not asked of the operator's proxy.
-    plain = {"Accept-Encoding": "identity"}
-    client = httpx2.AsyncClient(timeout=TIMEOUT, headers=plain, trust_env=not _is_loopback(httpx2.URL(url).host))
-    async with asyncio.timeout(TIMEOUT), client, client.stream("GET", url, follow_redirects=False) as response:
+    plain = {"Accept-Encoding": "identity", "Accept": "application/json"}
+    client = httpx2.AsyncClient(timeout=TIMEOUT, headers=plain, trust_env=not is_loopback(httpx2.URL(url).host))
+    method = "GET" if form is None else "POST"
+    asking = client.stream(method, url, data=form, follow_redirects=False)
+    async with asyncio.timeout(TIMEOUT), client, asking as response:
         if response.status_code != 200:
             raise IssuerUnavailable
         document = b""

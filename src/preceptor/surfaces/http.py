@@ -8,6 +8,7 @@ from preceptor import __version__
 from preceptor.adapters.observability.metrics import Metrics
 from preceptor.adapters.observability.tracing import Tracing, no_tracing
 from preceptor.adapters.oidc import OidcVerifier
+from preceptor.adapters.oidc_sign_in import OidcSignIn
 from preceptor.app import Preceptor
 from preceptor.settings import Auth, Settings
 from preceptor.surfaces.auth import Gatekeeper
@@ -110,6 +111,7 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     metrics = metrics or Metrics()
     app.state.streams = Streams(metrics)
     app.state.sessions = Sessions()
+    app.state.oidc = _sign_in(settings)
     app.state.gate = Gate(
         preceptor,
         Gatekeeper(preceptor, _oidc(settings)),
@@ -151,3 +153,12 @@ def _oidc(settings: Settings) -> OidcVerifier | None:
     if settings.auth is not Auth.OIDC or not (settings.oidc_issuer and settings.oidc_audience):
         return None
     return OidcVerifier(settings.oidc_issuer, settings.oidc_audience)
+
+
+def _sign_in(settings: Settings) -> OidcSignIn | None:
+    if settings.auth is not Auth.OIDC or not (settings.oidc_issuer and settings.oidc_audience):
+        return None
+    client = settings.oidc_client_id or settings.oidc_audience
+    secret = settings.oidc_client_secret.get_secret_value() if settings.oidc_client_secret else None
+    verifier = OidcVerifier(settings.oidc_issuer, client)
+    return OidcSignIn(settings.oidc_issuer, client, verifier, secret, settings.oidc_scope)

@@ -139,3 +139,9 @@ async def _form(request: Request, gate: Gate) -> Form:
     except ValueError:
         raise Invalid("The form could not be read. Open the page again and repeat the change.") from None
     return Form(tuple((name, value.replace("\r\n", "\n")) for name, value in fields))
+
+
+def own_path(path: str, otherwise: str) -> str:
+    """A path of ours, and of no other site: browsers read more than one spelling as an address elsewhere."""
+    ours = path.startswith("/") and path.isprintable() and not path.startswith("//") and "\\" not in path
+    return path if ours else otherwise

@@ -11,7 +11,7 @@ from preceptor.domain.ownership import Permission, Role
 from preceptor.domain.phrases import LANGUAGES
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, open_to_anyone
-from preceptor.surfaces.web.pages import Pages, TheForm
+from preceptor.surfaces.web.pages import Pages, TheForm, own_path
 from preceptor.surfaces.web.rendering import LANGUAGE, THEME, THEMES, Call, look, page
 
 router = Pages("/settings")
@@ -29,7 +29,7 @@ async def show(request: Request, preceptor: ThePreceptor) -> Response:
 @open_to_anyone
 async def change_look(form: TheForm) -> Response:
     """Language and theme are the browser's own: they are kept there."""
-    response = RedirectResponse(_back(form.one("back")), 303)
+    response = RedirectResponse(own_path(form.one("back"), "/settings"), 303)
     chosen = {LANGUAGE: (form.one("language"), LANGUAGES), THEME: (form.one("theme"), THEMES)}
     for name, (value, allowed) in chosen.items():
         if value in allowed:
@@ -70,8 +70,3 @@ async def _page(request: Request, preceptor: ThePreceptor, minted: MintedKey | N
         settings=preceptor.settings,
         models=preceptor.session.means.models.default,
     )
-
-
-def _back(path: str) -> str:
-    """A path of ours, and of no other site."""
-    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/settings"
