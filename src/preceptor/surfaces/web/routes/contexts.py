@@ -1,6 +1,8 @@
 """/messages/{id}/context: the exact input behind a message, as a page and as a panel."""
 
-from fastapi import Request, Response
+from typing import Annotated
+
+from fastapi import Query, Request, Response
 
 from preceptor.domain.ids import MessageId
 from preceptor.domain.ownership import Permission
@@ -8,14 +10,16 @@ from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Pages
 from preceptor.surfaces.web.rendering import Call, page
-from preceptor.surfaces.web.views.context import inspected, instructions_in
+from preceptor.surfaces.web.views.context import LABELS, inspected, instructions_in
 
 router = Pages("/messages")
+Words = Annotated[str, Query(max_length=64)]
 
 
 @router.get("/{message_id}/context")
 @needs(Permission.CONTEXT_READ)
-async def show(message_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
+async def show(message_id: Name, request: Request, preceptor: ThePreceptor, kind: Words = "") -> Response:
+    """`kind` shows the parts of one kind of source only."""
     named = MessageId(message_id)
     context = await preceptor.contexts.of_message(named)
     earlier = await preceptor.contexts.before(named)
@@ -30,4 +34,5 @@ async def show(message_id: Name, request: Request, preceptor: ThePreceptor) -> R
         message_id=message_id,
         conversation_id=conversation,
         earlier=earlier,
+        kind=kind if kind in LABELS else "",
     )

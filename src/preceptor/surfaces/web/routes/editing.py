@@ -23,7 +23,17 @@ from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, page
 from preceptor.surfaces.web.views.diff import changes_in, compared, from_unified
-from preceptor.surfaces.web.views.editing import PARTS, Draft, blank, blank_item, draft_from, draft_of, edited, said_in
+from preceptor.surfaces.web.views.editing import (
+    PARTS,
+    Draft,
+    blank,
+    blank_item,
+    draft_from,
+    draft_of,
+    edited,
+    said_in,
+    with_example,
+)
 from preceptor.surfaces.web.views.told import Section, sections
 from preceptor.surfaces.web.views.wording import LABELS, as_lines
 
@@ -86,6 +96,15 @@ async def revise(instruction_id: Name, request: Request, preceptor: ThePreceptor
     versions = (await preceptor.instructions.versions(instruction_id)).items
     draft = draft_from(form.fields)
     return await _worked(Desk(request, preceptor, draft, versions, form.one("agent"), form.one("changelog")), form)
+
+
+@router.post("/{instruction_id}/case")
+@needs(Permission.INSTRUCTION_WRITE)
+async def take_as_case(instruction_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """The editor with what a dry run came to as one more example; nothing is kept before it is saved."""
+    versions = (await preceptor.instructions.versions(instruction_id)).items
+    draft = with_example(draft_of(versions[0]), form.one("input"), form.one("answer"))
+    return await _editor(Desk(request, preceptor, draft, versions, form.one("agent")))
 
 
 async def _worked(desk: Desk, form: Form) -> Response:

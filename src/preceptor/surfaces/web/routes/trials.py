@@ -114,13 +114,13 @@ async def _page(request: Request, bench: Bench, done: Sequence[Trial]) -> Respon
         context=bench.context,
         variables=variables.values() if bench.chosen[0].type is InstructionType.TEMPLATE else (),
         agents=(await bench.preceptor.agents.page(limit=200)).items,
-        **_results(done),
+        **_results(done, bench.fields["input"]),
     )
 
 
-def _results(done: Sequence[Trial]) -> dict[str, Any]:
+def _results(done: Sequence[Trial], said: str) -> dict[str, Any]:
     prompts = [one.prompt.split("\n") for one in done]
-    return {"done": done, "blocks": compared(prompts[0], prompts[1]) if len(prompts) > 1 else None}
+    return {"done": done, "said": said, "blocks": compared(prompts[0], prompts[1]) if len(prompts) > 1 else None}
 
 
 async def _heard(request: Request, bench: Bench, trial: NewTrial) -> AsyncGenerator[bytes]:
@@ -143,7 +143,7 @@ async def _heard(request: Request, bench: Bench, trial: NewTrial) -> AsyncGenera
     try:
         while (told := await heard.get()) is not None:
             yield msgspec.json.encode(told) + b"\n"
-        results = _results(await running)
+        results = _results(await running, bench.fields["input"])
         html = render(look(request), "parts/trial.html", chosen=bench.chosen, **results)
         yield msgspec.json.encode({"html": html}) + b"\n"
     except PreceptorError as error:

@@ -48,7 +48,8 @@ if (thread) {
   const listen = (url) => {
     busy(true);
     follow(url, {
-      onBatch: settle,
+      onBatch() { trouble(""); settle(); },
+      onQuiet(seconds) { trouble(status.dataset.quiet.replace("%(num)s", seconds)); },
       onDone() { busy(false); settle(); },
       onLost() { busy(false); trouble(status.dataset.lost); },
     });
@@ -88,7 +89,10 @@ if (thread) {
     try { await post(stop); } finally { button.disabled = false; }
   });
   addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
+    const writing = event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select");
+    if (event.key === "i" && !writing) [...thread.querySelectorAll(".final [data-inspect]")].at(-1)?.click();
+    if (event.key === "c" && !writing && select && !select.hidden) select.click();
+    if (event.key !== "Escape" || $("#keys").open) return;
     if (!$("#inspector").hidden) { closePanel(); return; }
     if (stop && !stop.hidden) stop.requestSubmit();
     else if (document.querySelector(".cleaning")) cleaning(false);
@@ -137,20 +141,38 @@ if (thread) {
   // The inspector beside the thread; without a script its link is a page.
   const panel = $("#inspector");
   let opener = null;
-  const closePanel = () => { panel.hidden = true; split.classList.remove("inspecting"); opener?.focus(); };
+  // The address says which panel is open, so that it can be sent to someone.
+  const addressed = (message) => {
+    const address = new URL(location.href);
+    if (message) address.searchParams.set("panel", message); else address.searchParams.delete("panel");
+    history.replaceState(null, "", address);
+  };
+  const closePanel = () => { panel.hidden = true; split.classList.remove("inspecting"); addressed(""); opener?.focus(); };
+  const openPanel = async (href) => {
+    const answer = await fetch(href, { headers: { "X-Part": "context" } });
+    if (!answer.ok) { location.href = href; return; }
+    panel.innerHTML = await answer.text();
+    panel.hidden = false;
+    split.classList.add("inspecting");
+    panel.focus();
+  };
   thread.addEventListener("click", async (event) => {
     const link = event.target.closest("[data-inspect]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
     opener = link;
-    const answer = await fetch(link.href, { headers: { "X-Part": "context" } });
-    if (!answer.ok) { location.href = link.href; return; }
-    panel.innerHTML = await answer.text();
-    panel.hidden = false;
-    split.classList.add("inspecting");
-    panel.querySelector("[data-close]")?.addEventListener("click", closePanel);
-    panel.focus();
+    await openPanel(link.href);
+    addressed(link.closest("article").id.slice(2));
   });
+  panel.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-panel]");
+    if (event.target.closest("[data-close]")) closePanel();
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    openPanel(link.href);
+  });
+  const shown = document.querySelector(`#m-${CSS.escape(new URLSearchParams(location.search).get("panel") ?? "")} [data-inspect]`);
+  shown?.click();
 
   if (thread.dataset.stream) listen(thread.dataset.stream);
   else document.body.dataset.turn = "done";

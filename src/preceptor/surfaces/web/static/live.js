@@ -25,12 +25,20 @@ export function apply(ops) {
   for (const op of ops) OPS[op.op]?.(op);
 }
 
-export function follow(url, { onBatch, onDone, onLost }) {
-  let source = null, queue = [], frame = 0, last = null, finished = false;
+const QUIET = 40;
+
+export function follow(url, { onBatch, onDone, onLost, onQuiet }) {
+  let source = null, queue = [], frame = 0, last = null, finished = false, heard = Date.now();
+  // A run that has died looks like one that thinks: it is said how long nothing was heard, and the page stays as it is.
+  const patience = setInterval(() => {
+    const seconds = Math.round((Date.now() - heard) / 1000);
+    if (seconds >= QUIET && !document.hidden) onQuiet?.(seconds);
+  }, 5000);
   const flush = () => { frame = 0; const batch = queue; queue = []; apply(batch); onBatch?.(batch); };
   const close = () => { source?.close(); source = null; };
   const end = () => {
     finished = true;
+    clearInterval(patience);
     close();
     document.removeEventListener("visibilitychange", turn);
     if (frame) cancelAnimationFrame(frame);
@@ -43,6 +51,7 @@ export function follow(url, { onBatch, onDone, onLost }) {
     source = new EventSource(address);
     source.addEventListener("ops", (event) => {
       last = event.lastEventId;
+      heard = Date.now();
       queue.push(...JSON.parse(event.data));
       frame ||= requestAnimationFrame(flush);
     });

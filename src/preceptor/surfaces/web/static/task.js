@@ -4,5 +4,5 @@ const page = document.querySelector("[data-stream]"), status = document.querySel
 const say = (text, turn) => { if (status) status.textContent = text; document.body.dataset.turn = turn; };
 if (page) {
   document.body.dataset.turn = "running";
-  follow(page.dataset.stream, { onDone: () => say(status.dataset.done, "done"), onLost: () => say(status.dataset.lost, "lost") });
+  follow(page.dataset.stream, { onDone: () => say(status.dataset.done, "done"), onQuiet: (seconds) => say(status.dataset.quiet.replace("%(num)s", seconds), "running"), onLost: () => say(status.dataset.lost, "lost") });
 } else document.body.dataset.turn = "done";

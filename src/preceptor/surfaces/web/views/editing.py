@@ -134,6 +134,13 @@ def edited(draft: Draft, wish: str) -> Draft:
     return replace(draft, lists={**draft.lists, name: tuple(items)})
 
 
+def with_example(draft: Draft, said: str, answered: str) -> Draft:
+    """The draft with one more example."""
+    items = draft.lists["examples"]
+    made = Item(_fresh(list(items)), blank_item("examples") | {"input": said, "expectedOutput": answered})
+    return replace(draft, lists={**draft.lists, "examples": (*items, made)})
+
+
 def blank_item(name: str) -> dict[str, str]:
     return dict.fromkeys(PARTS[name], "") | (BLANK_VARIABLE if name == "variables" else {})
 
