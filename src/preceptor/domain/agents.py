@@ -17,6 +17,8 @@ Words = Annotated[tuple[Word, ...], Field(max_length=100)]
 
 ModelName = Annotated[str, StringConstraints(max_length=200, pattern=VISIBLE_TEXT)]
 
+Fallbacks = Annotated[tuple[ModelName, ...], Field(max_length=5)]
+
 DEFAULT_AGENT = AgentId("assistant")
 
 
@@ -39,6 +41,11 @@ class NewAgent(Value):
     capabilities: Words = ()
     permissions: Words = ()
     model: ModelName | None = Field(default=None, description="The model that answers, unless a message says another.")
+    fallback_models: Fallbacks = Field(
+        default=(),
+        description="Asked in its place, in this order, when it cannot answer: it is down, refuses the key, is too "
+        "busy or too small. The turn's budget is checked again before each.",
+    )
     tools: Words = Field(default=(), description="The names of the tools it may use.")
     parameters: RequestParameters | None = Field(
         default=None, description="For all its messages, where a conversation or a message does not say otherwise."
@@ -59,6 +66,7 @@ class AgentChange(Value):
     capabilities: Words = left_out()
     permissions: Words = left_out()
     model: ModelName | None = None
+    fallback_models: Fallbacks = left_out()
     tools: Words = left_out()
     parameters: RequestParameters | None = None
     guard: GuardPolicy | None = None
@@ -73,6 +81,7 @@ class Agent(Value):
     capabilities: tuple[str, ...]
     permissions: tuple[str, ...]
     model: str | None = None
+    fallback_models: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     parameters: RequestParameters | None = None
     guard: GuardPolicy | None = None

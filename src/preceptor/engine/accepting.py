@@ -216,6 +216,7 @@ def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, mod
     return Pins(
         agent_id=agent.agent_id,
         model=model,
+        fallback_models=agent.fallback_models,
         instructions=tuple(
             Pin(
                 family_id=one.family_id,

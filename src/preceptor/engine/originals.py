@@ -233,9 +233,10 @@ class Reading:
         pins = self.original.turn.accepted.pins
         if call.purpose == "plan":
             name = pins.plan_model or pins.model
-            model = self._model(name) if name == pins.model else self.means.models.find(name)
+            own = name == pins.model
+            model = self._model(pins.model_at(call.fallback)) if own else self.means.models.find(name)
             return msgspec.structs.replace(call.ask, model=self._named(call, model)), model
-        model = self._model(pins.model)
+        model = self._model(pins.model_at(call.fallback))
         return self._ask(msgspec.structs.replace(call.ask, model=self._named(call, model))), model
 
     def _named(self, call: Call, model: ChatModel) -> str:

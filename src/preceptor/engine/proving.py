@@ -16,7 +16,8 @@ def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None =
     A cap holds for the first request of a turn: what the turn itself adds is never cut.
     """
     asked = Placed(0, run.turn.main.messages[0])
-    [question] = [asked] if lane is None else with_images([asked], run.images)
+    pictures = run.images if lane is not None and run.model_of(lane).capabilities.images else {}
+    [question] = with_images([asked], pictures) if pictures else [asked]
     first = lane is not None and lane.root is None and lane.speaker is None and len(lane.messages) == 1
     first = first and run.turn.planned is None
     shown = {each.message.id for each in said}
@@ -24,7 +25,7 @@ def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None =
         conversation_id=run.journal.conversation_id,
         question=question.message,
         cap=run.history.cap if first else None,
-        pinned=run.history.pinned & shown if lane is None else run.history.pinned,
+        pinned=run.history.pinned & shown if lane is None or lane.fallback else run.history.pinned,
         system=bool(run.voice.system),
     )
     prove(prompt, duties)

@@ -198,6 +198,10 @@ class Run:
     def seconds_left(self) -> float:
         return max(0.0, self.turn.limits.seconds - self.seconds)
 
+    def model_of(self, lane: Lane) -> ChatModel:
+        """Who is asked on a lane: the agent's own model, or the one in its place."""
+        return self.means.models.find(self.pins.model_at(lane.fallback)) if lane.fallback else self.model
+
     def said_in(self, lane: Lane) -> list[Placed]:
         """What this turn has said that is heard on this lane."""
         if lane.root is None:

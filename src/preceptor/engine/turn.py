@@ -9,6 +9,7 @@ from preceptor.domain.turns.step import (
     AskModel,
     Close,
     Compress,
+    FallBack,
     Forget,
     MakePlan,
     Moderate,
@@ -22,6 +23,7 @@ from preceptor.engine.stages.act import act, join_branches
 from preceptor.engine.stages.ask import ask, forget
 from preceptor.engine.stages.compress import compress
 from preceptor.engine.stages.control import close, stop_branch
+from preceptor.engine.stages.fall_back import fall_back
 from preceptor.engine.stages.moderate import moderate
 from preceptor.engine.stages.plan import make_plan
 from preceptor.engine.stages.settle import settle
@@ -46,6 +48,8 @@ async def take_lane(run: Run, lane: Lane) -> Settle | None:
                 ending = await _before_answering(run, step)
             case AskModel() as step:
                 ending = await _ask(run, lane, step)
+            case FallBack(after=failed):
+                fall_back(run, lane, failed)
             case Act() as step:
                 ending = await _act(run, lane, step)
             case Close(span=span, by=by, why=why):

@@ -134,6 +134,7 @@ class Turns:
             "calls": [
                 {**msgspec.to_builtins(call), "ended": turn.endings.get(call.call_id)} for call in turn.calls.values()
             ],
+            "fallbacks": turn.fell_back,
             "spans": [
                 {**msgspec.to_builtins(span), "closed": turn.closed.get(span.span_id)} for span in turn.spans.values()
             ],

@@ -35,11 +35,11 @@ _FAULTS = {
     "billing_error": Fault.PAYMENT,
     "overloaded_error": Fault.OVERLOADED,
     "invalid_request_error": Fault.REJECTED,
-    "context_length_exceeded": Fault.REJECTED,
+    "context_length_exceeded": Fault.TOO_LONG,
     "authentication_error": Fault.UNAUTHORIZED,
     "permission_error": Fault.UNAUTHORIZED,
     "not_found_error": Fault.REJECTED,
-    "request_too_large": Fault.REJECTED,
+    "request_too_large": Fault.TOO_LONG,
     "timeout_error": Fault.TIMEOUT,
     "api_error": Fault.SERVER,
     "invalid_api_key": Fault.UNAUTHORIZED,
@@ -137,6 +137,8 @@ def fault_of_status(status: int) -> Fault:
             return Fault.PAYMENT
         case 408:
             return Fault.TIMEOUT
+        case 413:
+            return Fault.TOO_LONG
         case 429:
             return Fault.RATE_LIMITED
         case 503 | 529:

@@ -33,6 +33,7 @@ _ADVICE = {
     Fault.UNAUTHORIZED: "Check the key in the settings.",
     Fault.PAYMENT: "Check the account at the provider.",
     Fault.REJECTED: "Check the model's name and its parameters.",
+    Fault.TOO_LONG: "Compact the conversation, set `maxTokens`, or use a model with a larger window.",
     Fault.RATE_LIMITED: "Try again later, or raise the limit at the provider.",
     Fault.OVERLOADED: "Try again later.",
     Fault.SERVER: "Try again later.",
@@ -93,8 +94,8 @@ def refusal_of(response: "aiohttp.ClientResponse", body: bytes) -> ModelFailure:
     error = answer.get("error") or answer.get("detail") or answer.get("message") or ""
     status = response.status
     fault = Fault.BAD_ANSWER if status < 300 else fault_of_status(status)
-    if status in {400, 429} and fault_of(error) is Fault.PAYMENT:
-        fault = Fault.PAYMENT
+    if status in {400, 429} and (named := fault_of(error)) in {Fault.PAYMENT, Fault.TOO_LONG}:
+        fault = named
     said = complaint_of(error)
     sentence = f"The model's server answered {status}" + (f": {said}" if said else "")
     kind = ModelTimeout if fault is Fault.TIMEOUT else ModelFailure

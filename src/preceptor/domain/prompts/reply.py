@@ -60,6 +60,8 @@ class Fault(StrEnum):
     PAYMENT = "payment"
     REJECTED = "rejected"
     """The provider did not accept what was asked."""
+    TOO_LONG = "too_long"
+    """The prompt does not fit into the model's window."""
     RATE_LIMITED = "rate_limited"
     OVERLOADED = "overloaded"
     SERVER = "server"

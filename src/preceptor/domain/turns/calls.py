@@ -35,6 +35,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     span_id: SpanId | None = None
     model: str
     attempt: int
+    """Of this model, for this step."""
+    fallback: int = 0
+    """Whether it is the agent's own model, or the first, second … in its place."""
     tokens: int
     format: str
     sha256: str

@@ -12,7 +12,7 @@ from preceptor.domain.ids import AgentId, AssignmentId, CallId, FamilyId, Instru
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Message, Outcome
 from preceptor.domain.prompts.prompt import Effect
-from preceptor.domain.prompts.reply import Finish, Usage
+from preceptor.domain.prompts.reply import Fault, Finish, Usage
 from preceptor.domain.reasoning.plan import Action, Plan
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.verdict import Gate, Judged
@@ -38,6 +38,8 @@ class Pins(Fact, frozen=True, kw_only=True):
 
     agent_id: AgentId
     model: str
+    fallback_models: tuple[str, ...] = ()
+    """What is asked in its place, in this order, when it fails in a way that another model need not share."""
     instructions: tuple[Pin, ...] = ()
     prompt_hash: str = ""
     """Of the system prompt, as `effective` shows it."""
@@ -64,6 +66,10 @@ class Pins(Fact, frozen=True, kw_only=True):
     rules: dict[str, Any] = {}
     """The validation rules that the answer is held to; empty where there are none."""
     experiments: tuple[Enrolment, ...] = ()
+
+    def model_at(self, fallback: int) -> str:
+        """The agent's own model, or the first, second … in its place."""
+        return self.fallback_models[fallback - 1] if fallback else self.model
 
 
 class Accepted(Fact, frozen=True, kw_only=True):
@@ -93,6 +99,18 @@ class MessageAbandoned(Fact, frozen=True, kw_only=True):
 
     message_id: MessageId
     why: str
+
+
+class FellBack(Fact, frozen=True, kw_only=True):
+    """A model was given up for the next one. One that cannot be had either is `skipped`, and says why."""
+
+    model: str
+    """The next one, by the name that the agent gives it."""
+    fault: Fault | None = None
+    why: str | None = None
+    """What the one before had failed with."""
+    skipped: str | None = None
+    span_id: SpanId | None = None
 
 
 TURN_ENDED = "The turn ended."
@@ -205,6 +223,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "turn.accepted": Accepted,
     "call.started": Call,
     "call.ended": CallEnded,
+    "model.fell_back": FellBack,
     "message.started": MessageStarted,
     "message.delta": MessageDelta,
     "message.abandoned": MessageAbandoned,

@@ -31,6 +31,14 @@ _ASK_AGAIN = frozenset(
 )
 
 
+_ANOTHER_MAY_ANSWER = _ASK_AGAIN | {Fault.UNAUTHORIZED, Fault.PAYMENT, Fault.TLS, Fault.TOO_LONG}
+"""What has to do with the one model, its account or its server, and not with what was asked."""
+_GONE = 404
+"""The status of a server that does not have the model any more."""
+LONG_WAIT = 5.0
+"""Seconds: who asks for a longer pause is not waited for while another model can answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forget:
     """A call was open when the process died: take note that its answer is lost."""
@@ -62,6 +70,13 @@ class AskModel:
 
 
 @dataclass(frozen=True, slots=True)
+class FallBack:
+    """Go on with the next of the agent's models."""
+
+    after: CallEnded
+
+
+@dataclass(frozen=True, slots=True)
 class Act:
     """Answer these tool calls."""
 
@@ -90,7 +105,7 @@ class Rest:
     """This branch has said what it had to say."""
 
 
-Step = Forget | Moderate | Compress | MakePlan | AskModel | Act | Close | Settle | Rest
+Step = Forget | Moderate | Compress | MakePlan | AskModel | FallBack | Act | Close | Settle | Rest
 
 
 def next_step(turn: Turn, lane: Lane, *, seconds: float) -> Step:
@@ -102,7 +117,7 @@ def next_step(turn: Turn, lane: Lane, *, seconds: float) -> Step:
     if lane.root is not None and (turn.withheld is not None or turn.unguarded):
         return Rest()
     step = _wanted(turn, lane)
-    if isinstance(step, Act | AskModel | Compress | MakePlan) and (exceeded := _exceeded(turn, seconds)):
+    if isinstance(step, Act | AskModel | FallBack | Compress | MakePlan) and (exceeded := _exceeded(turn, seconds)):
         if lane.failed is not None:
             return _give_up(lane, lane.failed)
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
@@ -120,8 +135,8 @@ def _wanted(turn: Turn, lane: Lane) -> Step:
         return Act(ours) if ours else Settle(TurnStatus.COMPLETED, outcome=CLIENT_TOOLS)
     if lane.root is not None and not lane.frames:
         return Rest()
-    if lane.failed is not None and not _worth_asking_again(lane):
-        return _give_up(lane, lane.failed)
+    if lane.failed is not None and not _worth_asking_again(turn, lane, lane.failed):
+        return FallBack(lane.failed) if falls_back(turn, lane, lane.failed) else _give_up(lane, lane.failed)
     return _speak(turn, lane)
 
 
@@ -182,9 +197,19 @@ def _spoke_for_us(turn: Turn, lane: Lane) -> bool:
     return lane.returned is not None and turn.closed[lane.returned].closed_by is ClosedBy.FINAL
 
 
-def _worth_asking_again(lane: Lane) -> bool:
-    assert lane.failed is not None
-    return lane.failed.fault in _ASK_AGAIN and lane.attempts < ATTEMPTS
+def _worth_asking_again(turn: Turn, lane: Lane, failed: CallEnded) -> bool:
+    """Whether the same model may still answer. While there is another, nobody waits long for it."""
+    if failed.fault not in _ASK_AGAIN or lane.attempts >= ATTEMPTS:
+        return False
+    slow = failed.fault is Fault.TIMEOUT or (failed.retry_after or 0.0) > LONG_WAIT
+    return not (slow and falls_back(turn, lane, failed))
+
+
+def falls_back(turn: Turn, lane: Lane, failed: CallEnded) -> bool:
+    """Whether another model is left that need not fail as this one did."""
+    assert turn.accepted is not None
+    left = lane.fallback < len(turn.accepted.pins.fallback_models)
+    return left and (failed.fault in _ANOTHER_MAY_ANSWER or failed.status == _GONE)
 
 
 def _give_up(lane: Lane, failed: CallEnded) -> Step:

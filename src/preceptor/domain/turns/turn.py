@@ -17,6 +17,7 @@ from preceptor.domain.turns.facts import (
     CancelRequested,
     Compressed,
     Ended,
+    FellBack,
     Judgement,
     MessageAbandoned,
     MessageDelta,
@@ -50,7 +51,9 @@ class Lane:
     failed: CallEnded | None = None
     """The last call, if it failed and none has succeeded since."""
     attempts: int = 0
-    """Calls for the same step that came to nothing."""
+    """Calls of the same model for the same step that came to nothing."""
+    fallback: int = 0
+    """Which of the agent's models speaks: its own, or the first, second … in its place. It never goes back."""
     returned: SpanId | None = None
     """A delegation that was closed since the last call."""
 
@@ -103,6 +106,7 @@ class Turn:
     summaries: list[Message] = field(default_factory=list[Message])
     """Those that this turn had written, each in one call."""
     summary_calls: int = 0
+    fell_back: list[FellBack] = field(default_factory=list[FellBack])
     compressed: Compressed | None = None
     cancelled: CancelRequested | None = None
     final_call: bool = False
@@ -254,10 +258,18 @@ def _answered(turn: Turn, ended: CallEnded) -> None:
         lane.attempts += 1
 
 
+def _fell_back(turn: Turn, fell: FellBack) -> None:
+    lane = turn.lane_of(fell.span_id)
+    turn.fell_back.append(fell)
+    lane.fallback += 1
+    if fell.skipped is None:
+        lane.failed, lane.attempts = None, 0
+
+
 def _opened(turn: Turn, span: Span) -> None:
     lane = turn.lane_of(span.parent)
     if span.branch:
-        lane = turn.branches[span.span_id] = Lane(root=span.span_id)
+        lane = turn.branches[span.span_id] = Lane(root=span.span_id, fallback=lane.fallback)
     turn.spans[span.span_id] = span
     turn.lanes[span.span_id] = lane
     lane.frames.append(span)
@@ -276,6 +288,7 @@ _STEPS: dict[type, Callable[[Turn, Any], None]] = {
     Message: _said,
     Call: _called,
     CallEnded: _answered,
+    FellBack: _fell_back,
     MessageStarted: _streaming,
     MessageDelta: _streamed,
     MessageAbandoned: _broke_off,

@@ -12,10 +12,12 @@ from preceptor.domain.turns.calls import CallEnded, CallOutcome
 from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
 from preceptor.domain.turns.turn import Lane, Turn
+from preceptor.engine.ports import ChatModel
 from preceptor.engine.proving import proven
 from preceptor.engine.run import Run
 from preceptor.engine.stages.listen import listen
 from preceptor.engine.stages.record import Prepared, Purpose, Showing, record
+from preceptor.engine.stages.window import Shown, narrowed
 from preceptor.engine.voice import Opening, opening, specialist_system, tools_for
 
 NO_MORE = (
@@ -43,27 +45,37 @@ async def ask(run: Run, lane: Lane, step: AskModel) -> Settle | None:
 
 def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     """Assemble a prompt and note down what it is made of, unless that would cost more than there is. Asks no one."""
-    began = _opening(run, lane, step)
-    said = [*run.history.said, *run.said_in(lane)]
-    overhead = run.model.capabilities.message_overhead
-    seen = with_images(said, run.images) if run.images else said
+    model = run.model_of(lane)
+    able, began = model.capabilities, _opening(run, lane, step, model)
+    said, left_out = _shown(run, lane, model, began)
+    pictures = run.images if able.images else {}
+    seen = with_images(said, pictures) if pictures else said
     prompt = assemble(
         began.system,
         seen,
         _tail(run, lane, step),
         began.tools,
-        overhead=overhead,
+        overhead=able.message_overhead,
         turn_id=run.turn.turn_id,
         analyses=run.analyses,
     )
-    if exceeded := too_much(run, prompt, run.model.capabilities):
+    if exceeded := too_much(run, prompt, able):
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
-    forced = _forced(run, lane, began)
+    forced = _forced(run, lane, began, able)
     force = None if forced is None else Force.NAMED
-    asked = Ask(model=run.model.name, sampling=run.sampling, forced_tool=forced, force=force)
-    request = run.model.render(proven(run, prompt, said, lane), asked)
-    purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1)
-    return record(run, purpose, Showing(prompt, said, began, asked), request)
+    asked = Ask(model=model.name, sampling=run.sampling, forced_tool=forced, force=force)
+    request = model.render(proven(run, prompt, said, lane), asked)
+    purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1, lane.fallback)
+    return record(run, purpose, Showing(prompt, said, began, asked, left_out, bool(pictures)), request)
+
+
+def _shown(run: Run, lane: Lane, model: ChatModel, began: Opening) -> Shown:
+    """History was cut for the agent's own model; another may have less room."""
+    now = run.said_in(lane)
+    if not lane.fallback:
+        return [*run.history.said, *now], run.history.left_out
+    besides = sum(piece.tokens for piece in began.system) + sum(tool.tokens for tool in began.tools)
+    return narrowed(run, model.capabilities, now, besides, model.name)
 
 
 def forget(run: Run, lane: Lane, step: Forget) -> None:
@@ -75,10 +87,10 @@ def forget(run: Run, lane: Lane, step: Forget) -> None:
     run.journal.note("call.ended", ended)
 
 
-def _opening(run: Run, lane: Lane, step: AskModel) -> Opening:
+def _opening(run: Run, lane: Lane, step: AskModel, model: ChatModel) -> Opening:
     speaker, voice = lane.speaker, run.voice
     delegates = _may_delegate(run.turn, lane)
-    if step.purpose == "final" or (speaker is None and not run.model.capabilities.tools):
+    if step.purpose == "final" or (speaker is None and not model.capabilities.tools):
         return opening(voice.system, ())
     if speaker is not None:
         tools = tools_for(voice, speaker, may_delegate=delegates, counter=run.counter)
@@ -93,11 +105,11 @@ def _opening(run: Run, lane: Lane, step: AskModel) -> Opening:
     return found
 
 
-def _forced(run: Run, lane: Lane, began: Opening) -> str | None:
+def _forced(run: Run, lane: Lane, began: Opening, able: Capabilities) -> str | None:
     """The tool that this call must use: the one the client asked for, in the first words of a turn."""
     wanted = run.pins.forced_tool
     spoken = lane.root is not None or any(message.call_id is not None for message in lane.messages)
-    if wanted is None or spoken or Force.NAMED not in run.model.capabilities.forced:
+    if wanted is None or spoken or Force.NAMED not in able.forced:
         return None
     return wanted if any(tool.name == wanted for tool in began.tools) else None
 

@@ -20,6 +20,7 @@ from preceptor.engine.ports import ChatModel
 from preceptor.engine.remembering import show
 from preceptor.engine.run import Run
 from preceptor.engine.stages.ask import pause_before, too_much
+from preceptor.engine.stages.fall_back import stand_in
 from preceptor.engine.stages.listen import hear
 from preceptor.engine.stages.moderate import unfit
 from preceptor.engine.summarising import fault_in, summary_call, summary_prompt, written_in
@@ -61,17 +62,17 @@ def _given_up(run: Run, fit: Fit, code: str, sentence: str) -> Settle:
 
 
 async def _summarise(run: Run, fit: Fit) -> None:
-    model = _model(run, fit)
     while fit.cut.spans:
         for span in fit.cut.spans:
             said = [for_models(fit.placed[entry.seq]) for entry in span.entries]
-            fit.learn(span, await _summary(run, fit, said, model))
+            fit.learn(span, await _summary(run, fit, said, _model(run, fit)))
         fit.again()
 
 
 def _model(run: Run, fit: Fit) -> ChatModel:
     try:
-        return run.means.models.find(fit.summariser)
+        own = fit.summariser == run.pins.model
+        return run.model_of(run.turn.main) if own else run.means.models.find(fit.summariser)
     except Invalid as gone:
         raise CompressionFailed(name_of(_strategy(fit)), gone) from gone
 
@@ -87,7 +88,10 @@ async def _summary(run: Run, fit: Fit, said: list[Placed], model: ChatModel) -> 
             return await _ask(run, fit, said, request, model, attempt)
         except ModelFailure as failure:
             if not failure.retryable or attempt == TRIES:
-                raise CompressionFailed(name_of(_strategy(fit)), failure) from failure
+                another = stand_in(run) if fit.summariser == run.pins.model else None
+                if another is None:
+                    raise CompressionFailed(name_of(_strategy(fit)), failure) from failure
+                return await _summary(run, fit, said, another)
             await run.means.runner.pause(pause_before(run, attempt, failure.retry_after))
     raise AssertionError
 

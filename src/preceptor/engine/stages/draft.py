@@ -17,16 +17,17 @@ from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.reasoning.reading import read_reply
 from preceptor.domain.reasoning.schema import answer_as_json, ask_again, tool_description, tool_schema
 from preceptor.domain.reasoning.tail import guardian_assessment
-from preceptor.domain.turns.calls import Call, CallOutcome, LeftOut
+from preceptor.domain.turns.calls import Call, CallOutcome
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.step import ATTEMPTS, Settle
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.proving import proven
-from preceptor.engine.remembering import ROOM, within
 from preceptor.engine.run import Run
 from preceptor.engine.stages.ask import pause_before, too_much
+from preceptor.engine.stages.fall_back import stand_in
 from preceptor.engine.stages.listen import hear
 from preceptor.engine.stages.record import manifest
+from preceptor.engine.stages.window import Shown, narrowed
 from preceptor.engine.voice import counted, opening
 
 TRIES = 2
@@ -87,14 +88,22 @@ class Drafting:
             await self.run.means.runner.pause(pause_before(self.run, self.failures, failure.retry_after))
             return
         self.reasons = (str(failure),)
-        self.given_up = True
+        self.given_up = not self._stood_in_for()
+
+    def _stood_in_for(self) -> bool:
+        """Whether another model plans from here on: where the one that answers plans, who stands in for it does."""
+        another = stand_in(self.run) if _plans_itself(self.run) else None
+        if another is None:
+            return False
+        self.model, self.rungs, self.failures = another, _rungs(another), 0
+        return another.capabilities.plans
 
 
 async def draft(run: Run, policy: SgrPolicy) -> Drafted | Settle:
     """A plan, in any case. The last resort is one that no model made, and that says so."""
     answered = _answered_before(run)
     try:
-        model = run.means.models.find(run.pins.plan_model)
+        model = run.model_of(run.turn.main) if _plans_itself(run) else run.means.models.find(run.pins.plan_model)
     except PreceptorError as gone:
         return Drafted(degraded(policy.thresholds.intent_confidence), None, (str(gone),))
     drafting = Drafting(run, model, _rungs(model), answered, reasons=(UNREADABLE,) if answered else ())
@@ -122,6 +131,11 @@ def written(reply: Reply) -> Any:
     """What the model wrote: the arguments of its one call, of all its calls, or its text."""
     calls = [call.malformed or call.arguments for call in reply.parts if isinstance(call, ToolCall)]
     return (calls[0] if len(calls) == 1 else calls) if calls else texts(reply.parts)
+
+
+def _plans_itself(run: Run) -> bool:
+    """Whether the model that answers also plans."""
+    return run.pins.plan_model == run.pins.model
 
 
 def _answered_before(run: Run) -> int:
@@ -163,6 +177,7 @@ def _call(run: Run, prompt: Prompt, asked: Ask, request: Request, said: list[Pla
         purpose="plan",
         model=asked.model,
         attempt=run.turn.plan_calls + 1,
+        fallback=run.turn.main.fallback if _plans_itself(run) else 0,
         tokens=prompt.tokens,
         format=request.format,
         sha256=request.sha256,
@@ -178,25 +193,16 @@ def _call(run: Run, prompt: Prompt, asked: Ask, request: Request, said: list[Pla
 
 def _sampling(run: Run) -> Sampling:
     """What the agent's answers are asked for with says little of its plans, and nothing to another model."""
-    if run.pins.plan_model != run.pins.model:
+    if not _plans_itself(run):
         return Sampling()
     return msgspec.structs.replace(
         run.sampling, stop=(), response_format=None, max_completion_tokens=None, parallel_tool_calls=None
     )
 
 
-def _shown(run: Run, model: ChatModel) -> tuple[list[Placed], tuple[LeftOut, ...]]:
-    """The conversation as the agent is shown it; less, if the model that plans has a smaller window."""
-    past, now = run.history.said, run.said_in(run.turn.main)
-    able = model.capabilities
-    room = int(able.context_window * ROOM) - sum(each.message.tokens + able.message_overhead for each in now)
-    room -= sum(piece.tokens for piece in run.voice.system) + run.counter.count(tool_description()) * 10
-    kept = within(past, room, able.message_overhead)
-    if len(kept) == len(past):
-        return [*past, *now], run.history.left_out
-    why = f"the window of the model that plans has room for {room} tokens of history"
-    left = LeftOut(what=f"{len(past) - len(kept)} messages", why=why)
-    return [*kept, *now], (*run.history.left_out, left)
+def _shown(run: Run, model: ChatModel) -> Shown:
+    besides = sum(piece.tokens for piece in run.voice.system) + run.counter.count(tool_description()) * 10
+    return narrowed(run, model.capabilities, run.said_in(run.turn.main), besides, "the model that plans")
 
 
 def _prompt(drafting: Drafting, said: list[Placed]) -> Prompt:

@@ -62,15 +62,15 @@ class Stream:
 
 
 async def listen(run: Run, lane: Lane, call: Call, request: Request) -> None:
-    began = run.world.monotonic()
+    began, model = run.world.monotonic(), run.model_of(lane)
     stream = Stream(run, call, MessageId(run.world.new_id()))
     try:
-        reply = await _whole(run, stream, request, shown=shown_at_once(run) and not may_be_kept_back(run))
+        reply = await _whole(stream, model, request, shown=shown_at_once(run) and not may_be_kept_back(run))
     except ModelFailure as failure:
-        _failed(run, run.model, stream, failure, began)
+        _failed(run, model, stream, failure, began)
         return
     stream.note()
-    run.journal.note("call.ended", _ended(run, run.model, call, reply, began))
+    run.journal.note("call.ended", _ended(run, model, call, reply, began))
     if await held_back(run, heard(reply.parts)):
         return
     await meet(run, tuple(part for part in reply.parts if isinstance(part, ToolCall)))
@@ -110,9 +110,9 @@ def _ended(run: Run, model: ChatModel, call: Call, reply: Reply, began: float) -
     )
 
 
-async def _whole(run: Run, stream: Stream, request: Request, *, shown: bool) -> Reply:
+async def _whole(stream: Stream, model: ChatModel, request: Request, *, shown: bool) -> Reply:
     """All of it. Where answers are judged, none of it is `shown` before it has been."""
-    async with aclosing(run.model.send(request, run.seconds_left)) as pieces:
+    async with aclosing(model.send(request, stream.run.seconds_left)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Reply):
                 return piece

@@ -8,7 +8,7 @@ from preceptor.domain.ids import CallId, SpanId
 from preceptor.domain.messages.message import Kind
 from preceptor.domain.prompts.assemble import Placed, runs
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
-from preceptor.domain.turns.calls import Call
+from preceptor.domain.turns.calls import Call, LeftOut
 from preceptor.engine.run import Run
 from preceptor.engine.voice import Opening
 
@@ -28,6 +28,7 @@ class Purpose:
     name: str
     span_id: SpanId | None
     attempt: int
+    fallback: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Showing:
     said: Sequence[Placed]
     opened: Opening
     asked: Ask
+    left_out: tuple[LeftOut, ...] = ()
+    images: bool = False
 
 
 def manifest(run: Run, said: Sequence[Placed]) -> dict[str, Any]:
@@ -69,6 +72,7 @@ def record(run: Run, purpose: Purpose, showing: Showing, request: Request) -> Pr
         span_id=purpose.span_id,
         model=asked.model,
         attempt=purpose.attempt,
+        fallback=purpose.fallback,
         tokens=prompt.tokens,
         format=request.format,
         sha256=request.sha256,
@@ -78,8 +82,8 @@ def record(run: Run, purpose: Purpose, showing: Showing, request: Request) -> Pr
         **manifest(run, said),
         tail=prompt.tail,
         overhead=prompt.overhead,
-        left_out=run.history.left_out,
-        images=bool(run.images),
+        left_out=showing.left_out,
+        images=showing.images,
         analyses=run.analyses,
     )
     run.journal.note("call.started", call)

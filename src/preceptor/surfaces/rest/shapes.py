@@ -200,6 +200,9 @@ class TurnRecord(Value):
     pins: dict[str, Any]
     usage: ShownUsage
     calls: tuple[dict[str, JsonValue], ...]
+    fallbacks: tuple[dict[str, JsonValue], ...] = Field(
+        description="Each time another model was asked in the place of one that failed: which, and why."
+    )
     spans: tuple[dict[str, JsonValue], ...]
     guard_status: GuardStatus = Field(description="Whether the guardian judged: `unavailable` if it gave no verdict.")
     guardian_result: dict[str, JsonValue] | None = Field(description="Its verdict on the user's message, if any.")

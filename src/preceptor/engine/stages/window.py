@@ -1,0 +1,26 @@
+"""The window of another model: history was cut for the agent's own, and who stands in for it may have less room."""
+
+from preceptor.domain.models import Capabilities
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.turns.calls import LeftOut
+from preceptor.engine.remembering import ROOM, within
+from preceptor.engine.run import Run
+
+Shown = tuple[list[Placed], tuple[LeftOut, ...]]
+"""What is shown, and what is not."""
+
+
+def narrowed(run: Run, able: Capabilities, now: list[Placed], besides: int, who: str) -> Shown:
+    """The conversation as the agent is shown it; less, where the window of `who` has not so much room.
+
+    `besides` are the tokens of everything else.
+    """
+    past = run.history.said
+    room = int(able.context_window * ROOM) - sum(each.message.tokens + able.message_overhead for each in now)
+    room -= besides
+    kept = within(past, room, able.message_overhead)
+    if len(kept) == len(past):
+        return [*past, *now], run.history.left_out
+    why = f"the window of {who} has room for {room} tokens of history"
+    left = LeftOut(what=f"{len(past) - len(kept)} messages", why=why)
+    return [*kept, *now], (*run.history.left_out, left)
