@@ -992,10 +992,7 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         "F13",
         "L1 L2 L3 L4 L6 L7",
     ),
-    "connections": (
-        # Capabilities of a model
-        "R197",
-    ),
+    "connections": (),
     "history": (
         # What joining the parts forces
         # Faults, input and attacks

@@ -124,7 +124,11 @@ async def test_a_key_of_one_organisation_serves_no_other(tmp_path: Path, databas
         rival = await new_org(talk.client, "rivals")
         problem(await talk.client.get("/api/providers/own", headers=rival), 404, "not_found")
         agent = {"agentId": "spy", "name": "Spy", "model": "own:some-model"}
-        await talk.client.post("/api/agents", json=agent, headers=rival)
+        problem(await talk.client.post("/api/agents", json=agent, headers=rival), 422, "invalid")
+        theirs = {"providerId": "own", "kind": "openai-compatible", "url": server.url}
+        await talk.client.post("/api/providers", json=theirs, headers=rival)
+        assert (await talk.client.post("/api/agents", json=agent, headers=rival)).status_code == 201
+        await talk.client.delete("/api/providers/own", headers=rival)
         made = await talk.client.post("/api/conversations", json={"agentId": "spy"}, headers=rival)
         path = f"/api/conversations/{made.json()['conversationId']}/messages"
         problem(await talk.client.post(path, json={"content": "Hi"}, headers=rival), 422, "invalid")
@@ -179,3 +183,34 @@ async def test_a_provider_is_changed_only_as_it_was_read(tmp_path: Path):
         stale = await talk.client.patch("/api/providers/own", json={"apiKey": "x"}, headers=tag)
         problem(stale, 412, "precondition_failed")
         assert [one["hasKey"] for one in (await talk.client.get("/api/providers")).json()["items"]] == [False]
+
+
+NO_MODELS = ("gpt-5-mini", "openai:", "openai: ", "nowhere:gpt-5", ":x", "scripted", "our own:gpt")
+
+
+@pytest.mark.parametrize("name", NO_MODELS)
+async def test_a_name_that_can_be_no_models_is_refused_when_an_agent_is_saved(tmp_path: Path, name: str):
+    async with house(tmp_path) as (talk, server):
+        await provided(talk, server.url)
+        fields: tuple[Json, ...] = ({"model": name}, {"fallbackModels": ["openai:gpt-5-mini", name]})
+        for wrong in fields:
+            for answer in (
+                await talk.client.post("/api/agents", json={"agentId": "new", "name": "New"} | wrong),
+                await talk.client.patch("/api/agents/assistant", json=wrong),
+            ):
+                detail = problem(answer, 422, "invalid")["detail"]
+                assert [known for known in ("local", "anthropic:NAME", "own:NAME") if known not in detail] == []
+        problem(await talk.client.get("/api/agents/new"), 404, "not_found")
+
+
+async def test_a_model_that_cannot_be_had_yet_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Keys and servers may come later: an agent is saved today and answers when they are there."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    async with house(tmp_path) as (talk, server):
+        await provided(talk, server.url)
+        named = {"model": "openai:gpt-5-mini", "fallbackModels": ["own:m", "openai-compatible:later", "local"]}
+        made = await talk.client.post("/api/agents", json={"agentId": "new", "name": "New"} | named)
+        assert made.status_code == 201, made.text
+        assert {name: made.json()[name] for name in named} == named
+        assert (await talk.client.patch("/api/agents/new", json={"model": None})).json()["model"] is None
+        problem(await talk.client.patch("/api/agents/new", json={"fallbackModels": ["local"] * 6}), 422, "invalid")

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.engine.recorder import ScenarioRecorder
 
+from preceptor.domain.agents import Fallbacks
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.instructions.content import ValidationRules
 from preceptor.domain.instructions.effective import Customizations
@@ -63,6 +64,7 @@ CUSTOMIZATIONS = TypeAdapter[Any](Customizations)
 PIN = TypeAdapter[Any](WrittenPin)
 PARAMETERS = TypeAdapter[Any](RequestParameters)
 URL = TypeAdapter[Any](Url)
+FALLBACKS = TypeAdapter[Any](Fallbacks)
 RULES = TypeAdapter[Any](ValidationRules | None)
 
 the: Any = schemathesis
@@ -144,7 +146,9 @@ def be_a_period(said: Any) -> None:
 
 def speak_with_a_model_there_is(case: Any, body: Any) -> None:
     if isinstance(body.get("model"), str):
-        case.body = body | {"model": None}
+        case.body = body = body | {"model": None}
+    if fits(FALLBACKS, body.get("fallbackModels")):
+        case.body = body | {"fallbackModels": []}
 
 
 def call_someone_allowed(case: Any, body: Any) -> None:

@@ -43,6 +43,16 @@ class OwnModels:
         own = self.providers.get(form)
         return self.base.find(name) if own is None or not model else self.registry.of(own, model)
 
+    def check(self, name: str) -> None:
+        form, _, model = name.partition(":")
+        if form in self.providers and model.strip():
+            return
+        try:
+            self.base.check(name)
+        except Invalid as unknown:
+            own = ", ".join(f"{one}:NAME" for one in self.providers)
+            raise Invalid(f"{str(unknown).removesuffix('.')}; of your own providers {own}.") from None
+
     def counter(self, name: str | None) -> TokenCounter:
         form, _, model = (name or self.default).partition(":")
         if form not in self.providers or not model:

@@ -1,7 +1,7 @@
 """Models: what each of them can do, and what it costs."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import msgspec
 from pydantic import Field
@@ -30,6 +30,10 @@ class Capabilities(Value):
     tools: bool = True
     parallel_tools: bool = True
     prefill: bool = False
+    several_systems: bool = Field(default=False, description="It would take more than one. One is sent in any case.")
+    schema_without: tuple[Text, ...] = Field(
+        default=(), description="Keywords of JSON Schema that it refuses: they are left out of its tools' schemas."
+    )
     images: bool = False
     plans: bool = True
     context_window: Annotated[int, Field(ge=1)] = 128_000
@@ -48,3 +52,29 @@ class Capabilities(Value):
         cached = self.input_price if self.cached_price is None else self.cached_price
         paid = fresh * self.input_price + usage.cached_tokens * cached + usage.output_tokens * self.output_price
         return msgspec.structs.replace(usage, cost=paid / 1_000_000)
+
+    def schema(self, given: dict[str, Any]) -> dict[str, Any]:
+        """A tool's schema as this model takes it."""
+        return _without(given, frozenset(self.schema_without)) if self.schema_without else given
+
+
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Whose keys are names, and not keywords."""
+_VALUES = frozenset({"const", "enum", "default", "examples"})
+
+
+def _without(schema: dict[str, Any], keywords: frozenset[str]) -> dict[str, Any]:
+    return {name: _inside(name, value, keywords) for name, value in schema.items() if name not in keywords}
+
+
+def _inside(name: str, value: Any, keywords: frozenset[str]) -> Any:
+    if name in _VALUES:
+        return value
+    if isinstance(value, list):
+        return [_inside("", one, keywords) for one in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    inner = cast("dict[str, Any]", value)
+    if name in _NAMED:
+        return {one: _inside("", said, keywords) for one, said in inner.items()}
+    return _without(inner, keywords)

@@ -17,6 +17,7 @@ from preceptor.domain.value import made, told
 from preceptor.engine.assigning import assign, meant
 from preceptor.engine.audit import note
 from preceptor.engine.compiled import Compilations
+from preceptor.engine.connecting import connected
 from preceptor.engine.effective import effective_now, present, speaking
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
@@ -33,6 +34,7 @@ class Agents:
         wanted = [(kind, id_, AssignmentId(self.session.world.new_id())) for kind, id_ in _wanted(new)]
 
         async def program(work: Work) -> ShownAgent:
+            await self._check_models(work, new.model, *new.fallback_models)
             if await work.agents.find(agent_id):
                 raise Conflict(f"There is an agent {agent_id!r} already. Choose another agentId, or change that one.")
             agent = Agent(
@@ -71,12 +73,21 @@ class Agents:
             agent = await found(work, agent_id)
             check(if_match, agent.etag)
             news = told(change)
+            await self._check_models(work, news.get("model"), *news.get("fallback_models", ()))
             changed = agent.model_copy(update=news | {"updated_at": work.now, "revision": agent.revision + 1})
             await work.agents.replace(changed)
             await note(work, self.session.caller, "agent.changed", agentId=agent_id, fields=sorted(news))
             return await _shown(work, changed)
 
         return await self.session.write(program)
+
+    async def _check_models(self, work: Work, *names: str | None) -> None:
+        """A name that can be no model's is refused when it is written, not when someone waits for an answer."""
+        wanted = [name for name in names if name]
+        if wanted:
+            models = (await connected(work, self.session)).models
+            for name in wanted:
+                models.check(name)
 
     async def page(self, cursor: str | None = None, limit: int = 50) -> Page[Agent]:
         async def program(work: Work) -> Page[Agent]:

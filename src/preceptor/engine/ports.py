@@ -286,6 +286,10 @@ class Models(Protocol):
 
     def counter(self, name: str | None) -> TokenCounter: ...
 
+    def check(self, name: str) -> None:
+        """Complain unless this can be the name of a model here. Whether it can be had now is not asked."""
+        ...
+
 
 class Guardian(Protocol):
     """Judges texts. Whatever fails on its side is a `GuardFailure`; it never raises, and never guesses Safe."""

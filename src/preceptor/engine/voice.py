@@ -9,6 +9,7 @@ from preceptor.domain.agents import Agent
 from preceptor.domain.delegation import DELEGATE, RETURN, Span
 from preceptor.domain.instructions.effective import Rule, Source
 from preceptor.domain.instructions.render import RenderedLine
+from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Effect, Segment, ToolSpec
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromInstruction, FromSpecialist
 from preceptor.domain.turns.control import DELEGATE_SPEC, RETURN_SPEC
@@ -92,6 +93,14 @@ def read_tools(body: str) -> tuple[ToolSpec, ...]:
 
 def opening(system: tuple[Segment, ...], tools: tuple[ToolSpec, ...]) -> Opening:
     return Opening(system, tools, keep(system), keep(tools) if tools else None)
+
+
+def as_taken(opened: Opening, able: Capabilities) -> Opening:
+    """The same opening, its tools described with the keywords that a model takes."""
+    if not able.schema_without or not opened.tools:
+        return opened
+    tools = (msgspec.structs.replace(tool, parameters=able.schema(tool.parameters)) for tool in opened.tools)
+    return opening(opened.system, tuple(tools))
 
 
 def specialist_system(voice: Voice, span: Span, counter: TokenCounter) -> tuple[Segment, ...]:

@@ -95,6 +95,10 @@ class ModelRegistry:
     def counter(self, name: str | None) -> TokenCounter:
         return self.counter_of(self.find(name))
 
+    def check(self, name: str) -> None:
+        if name not in self._made:
+            _form(name)
+
     def counter_of(self, model: ChatModel) -> TokenCounter:
         return counter(model.capabilities.vocabulary, estimated=model.capabilities.estimated)
 

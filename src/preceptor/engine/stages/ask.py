@@ -1,11 +1,13 @@
 """Ask the model: assemble what it is shown, write that down, send it, and listen."""
 
+import msgspec
+
 from preceptor.domain.delegation import ClosedBy
 from preceptor.domain.messages.directive import RETURN_CONTROL, DelegateReasoning
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.assemble import assemble
 from preceptor.domain.prompts.images import with_images
-from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Segment
+from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Sampling, Segment
 from preceptor.domain.prompts.source import AnySource, FromDirective, FromEngine, FromGuardian
 from preceptor.domain.reasoning.tail import guardian_assessment, turn_directive
 from preceptor.domain.turns.calls import CallEnded, CallOutcome
@@ -18,7 +20,7 @@ from preceptor.engine.run import Run
 from preceptor.engine.stages.listen import listen
 from preceptor.engine.stages.record import Prepared, Purpose, Showing, record
 from preceptor.engine.stages.window import Shown, narrowed
-from preceptor.engine.voice import Opening, opening, specialist_system, tools_for
+from preceptor.engine.voice import Opening, as_taken, opening, specialist_system, tools_for
 
 NO_MORE = (
     "You have used all the calls of this turn. Answer the user now with what you have; no tool can be called any more."
@@ -46,7 +48,8 @@ async def ask(run: Run, lane: Lane, step: AskModel) -> Settle | None:
 def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     """Assemble a prompt and note down what it is made of, unless that would cost more than there is. Asks no one."""
     model = run.model_of(lane)
-    able, began = model.capabilities, _opening(run, lane, step, model)
+    able = model.capabilities
+    began = as_taken(_opening(run, lane, step, model), able)
     said, left_out = _shown(run, lane, model, began)
     pictures = run.images if able.images else {}
     seen = with_images(said, pictures) if pictures else said
@@ -63,10 +66,17 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
     forced = _forced(run, lane, began, able)
     force = None if forced is None else Force.NAMED
-    asked = Ask(model=model.name, sampling=run.sampling, forced_tool=forced, force=force)
+    asked = Ask(model=model.name, sampling=_sampling(run, able), forced_tool=forced, force=force)
     request = model.render(proven(run, prompt, said, lane), asked)
     purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1, lane.fallback)
     return record(run, purpose, Showing(prompt, said, began, asked, left_out, bool(pictures)), request)
+
+
+def _sampling(run: Run, able: Capabilities) -> Sampling:
+    """What was asked for; a model that calls one tool at a time is not told whether to call several."""
+    if able.parallel_tools or run.sampling.parallel_tool_calls is None:
+        return run.sampling
+    return msgspec.structs.replace(run.sampling, parallel_tool_calls=None)
 
 
 def _shown(run: Run, lane: Lane, model: ChatModel, began: Opening) -> Shown:

@@ -15,6 +15,15 @@ Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Its id.")]
 Which = Annotated[str, typer.Argument(metavar="INSTRUCTION", help="Its id, the id of a version, or its name.")]
 
 
+Model = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model that answers, as `preceptor models list` names it.")
+]
+Fallback = Annotated[
+    list[str] | None,
+    typer.Option("--fallback", metavar="NAME", help="Asked in its place when it cannot answer; may be repeated."),
+]
+
+
 def _path(agent_id: str, *more: str) -> str:
     return "/".join(("/api/agents", *(quote(part, safe="") for part in (agent_id, *more))))
 
@@ -59,7 +68,34 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def create(
+def change(
+    agent: Agent,
+    model: Model = None,
+    fallback: Fallback = None,
+    no_fallback: Annotated[bool, typer.Option("--no-fallback", help="Ask no other model in its place.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change which model answers for an agent, and which are asked in its place when it cannot.
+
+    [bold]Example[/bold]
+      preceptor agents change support --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5 --fallback local
+    """
+    from preceptor.settings import Settings
+
+    news: dict[str, Any] = _said(model=model, fallbackModels=fallback)
+    if no_fallback:
+        news["fallbackModels"] = []
+    with api(Settings.load()) as preceptor:
+        made = preceptor.patch(_path(agent), news)
+    if as_json:
+        say_json(made)
+        return
+    others = ", then ".join(made["fallbackModels"])
+    say(f"{agent} answers with {made['model'] or 'the default model'}{f', else with {others}' if others else ''}.")
+
+
+@app.command()
+def create(  # noqa: PLR0913, PLR0917 - the options of a command
     agent_id: Annotated[str, typer.Argument(metavar="ID", help="Letters, digits, dots, dashes; chosen for good.")],
     name: Annotated[str, typer.Argument(help="As people know it.")],
     role: Annotated[
@@ -68,18 +104,21 @@ def create(
     permission: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="Such as delegate; may be repeated.")
     ] = None,
+    model: Model = None,
+    fallback: Fallback = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an agent.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
       preceptor agents create support "Support" --role assistant
+      preceptor agents create support "Support" --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5
     """
     from preceptor.settings import Settings
 
     wanted: dict[str, Any] = {"agentId": agent_id, "name": name, "permissions": permission or []}
     with api(Settings.load()) as preceptor:
-        made = preceptor.post("/api/agents", wanted | ({"role": role} if role else {}))
+        made = preceptor.post("/api/agents", wanted | _said(role=role, model=model, fallbackModels=fallback))
     if as_json:
         say_json(made)
     else:

@@ -65,6 +65,9 @@ class Api:
         """Change what has not changed since it was read, if an ETag is given."""
         return self._ask("PUT", path, json=body, headers={"If-Match": etag} if etag else {})
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._ask("PATCH", path, json=body)
+
     def delete(self, path: str) -> None:
         self._ask("DELETE", path)
 

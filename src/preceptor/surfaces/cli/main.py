@@ -20,8 +20,10 @@ from preceptor.surfaces.cli import (
     keys,
     link,
     mcp,
+    mcp_servers,
     models,
     orgs,
+    providers,
     replay,
     serve,
     users,
@@ -72,6 +74,8 @@ app.add_typer(executions.app, name="executions")
 app.add_typer(replay.app, name="replay")
 app.add_typer(experiments.app, name="experiments")
 app.add_typer(models.app, name="models")
+app.add_typer(providers.app, name="providers")
+app.add_typer(mcp_servers.app, name="mcp-servers")
 app.add_typer(keys.app, name="keys")
 app.add_typer(users.app, name="users")
 app.add_typer(orgs.app, name="orgs")
