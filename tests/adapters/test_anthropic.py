@@ -137,7 +137,7 @@ async def test_what_the_provider_had_kept_is_cheaper_and_what_it_does_not_count_
         (refusal(404, type="not_found_error"), Fault.REJECTED, False),
         (refusal(408), Fault.TIMEOUT, True),
         (refusal(409), Fault.SERVER, True),
-        (refusal(413, type="request_too_large"), Fault.REJECTED, False),
+        (refusal(413, type="request_too_large"), Fault.TOO_LONG, False),
         (refusal(429, type="rate_limit_error"), Fault.RATE_LIMITED, True),
         (refusal(500, type="api_error"), Fault.SERVER, True),
         (refusal(504, type="timeout_error"), Fault.SERVER, True),

@@ -40,7 +40,7 @@ def failure(*chunks: bytes) -> ModelFailure:
 
 def test_a_recorded_stream_gives_its_text_as_it_comes_and_the_whole_answer_at_the_end():
     deltas, reply = read(RECORDED)
-    assert deltas == [Delta("Xin chào 👋, "), Delta("let me look.")]
+    assert deltas == [Delta("Xin chào 👋, let me look.")], "what came at once is one piece"
     assert reply == Reply(WHOLE, Finish.TOOL_CALLS, Usage(50, 20, 30), "some-model-0613", "r1")
 
 

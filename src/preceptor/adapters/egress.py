@@ -10,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -61,6 +62,7 @@ def doors_of(entry: str) -> tuple[Door, ...]:
         raise CannotStart(f"PRECEPTOR_EGRESS_ALLOW holds {entry!r}, which is not a host: {error}") from None
 
 
+@lru_cache(maxsize=1024)
 def door_to(url: str, *, private: bool = False) -> Door:
     """The place that a URL names, if it names it plainly."""
     if not _PLAIN.fullmatch(url):
@@ -79,6 +81,7 @@ def door_to(url: str, *, private: bool = False) -> Door:
     return Door(parts.scheme, host, port or _PORTS[parts.scheme], private)
 
 
+@lru_cache(maxsize=1024)
 def is_public(address: str) -> bool:
     """Whether it is out in the world: not this machine, not a network of one's own, nor a way into either."""
     found: Address = ip_address(address.partition("%")[0])
@@ -96,6 +99,7 @@ def _is_reachable(address: str) -> bool:
     return not (found.is_multicast or found.is_unspecified)
 
 
+@lru_cache(maxsize=1024)
 def _is_address(host: str) -> bool:
     try:
         return bool(ip_address(host))

@@ -1,6 +1,7 @@
 """Conversations: start, read, change, archive, list, follow."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,13 +99,21 @@ class Conversations:
     async def follow(self, conversation_id: ConversationId, after: int = 0) -> AsyncIterator[list[Event]]:
         """Yield the events after `after` and then each new one as it is committed; an empty list says 'still here'."""
         await self.get(conversation_id)
+        async with aclosing(self.go_on(conversation_id, after)) as batches:
+            async for events in batches:
+                yield events
+
+    async def go_on(self, conversation_id: ConversationId, after: int) -> AsyncGenerator[list[Event]]:
+        """The same for whoever has just been let into the conversation, and need not be asked again."""
         stream, org = StreamId(conversation_id), self.session.caller.owner.org_id
-        while True:
-            events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
-            after = events[-1].seq if events else after
-            yield events
-            if len(events) < BATCH:
-                await self.session.store.news(org, stream, after, PATIENCE)
+        with self.session.store.tail(org, stream) as tail:
+            while True:
+                known = tail.take(after)
+                events = known or await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
+                after = events[-1].seq if events else after
+                yield events
+                if len(events) < BATCH:
+                    await tail.wait(after, PATIENCE)
 
     async def say(
         self,

@@ -1,6 +1,7 @@
 """What the engine needs from the world. Adapters satisfy these by shape; nothing inherits from them."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -192,6 +193,18 @@ Program = Callable[[Work], Awaitable[Result]]
 """What is done in one transaction. It may await nothing but its `Work`, and it may be run more than once."""
 
 
+class Tail(Protocol):
+    """A reader of a stream that was read up to some row."""
+
+    def take(self, after: int) -> list[Event]:
+        """What has been added after that row, as far as it is known here; nothing where it must be read."""
+        ...
+
+    async def wait(self, after: int, patience: float) -> None:
+        """Wait until there may be more, or for `patience` seconds."""
+        ...
+
+
 class Store(Protocol):
     @property
     def closed(self) -> bool: ...
@@ -209,6 +222,10 @@ class Store(Protocol):
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         """Wait until the stream may have grown past `after`, or for `patience` seconds."""
+        ...
+
+    def tail(self, org: OrgId, stream: StreamId) -> AbstractContextManager[Tail]:
+        """Hear of what this process adds to a stream, as long as the block lasts."""
         ...
 
     async def close(self) -> None:

@@ -1,50 +1,90 @@
-"""Open streams, and ending them when the server stops."""
+"""Open streams, and ending them when the server stops or the reader leaves."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import anyio
+from fastapi.responses import StreamingResponse
 
 from preceptor.adapters.observability.metrics import Metrics
 
 Item = TypeVar("Item")
+_END: Any = object()
+
+
+class Stopping(asyncio.Event):
+    """Set when the server stops. Who waits for an item of a stream then waits no longer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: set[asyncio.Timeout] = set()
+
+    def set(self) -> None:
+        super().set()
+        waits, self.waits = self.waits, set()
+        for wait in waits:
+            wait.reschedule(asyncio.get_running_loop().time())
 
 
 class Streams:
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
-        self.stopping = asyncio.Event()
+        self.stopping = Stopping()
 
     async def until_shutdown(self, items: AsyncGenerator[Item]) -> AsyncIterator[Item]:
         """Pass items on until there are no more or the server stops, whichever comes first."""
-        stop = asyncio.create_task(self.stopping.wait())
         self.metrics.stream_opened()
         try:
             async with aclosing(items):
-                while True:
-                    step = asyncio.ensure_future(anext(items))
-                    try:
-                        await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
-                    finally:
-                        await _finish(step)
-                    if step.cancelled():
+                while not self.stopping.is_set():
+                    item = await self._next(items)
+                    if item is _END:
                         return
-                    try:
-                        yield step.result()
-                    except StopAsyncIteration:
-                        return
+                    yield item
         finally:
-            stop.cancel()
             self.metrics.stream_closed()
 
+    async def _next(self, items: AsyncGenerator[Item]) -> Item:
+        wait = asyncio.timeout(None)
+        try:
+            async with wait:
+                self.stopping.waits.add(wait)
+                return await anext(items, _END)
+        except TimeoutError:
+            if wait.expired():
+                return _END
+            raise
+        finally:
+            self.stopping.waits.discard(wait)
 
-async def _finish(step: asyncio.Future[Item]) -> None:
-    """End a step that still runs. Shielded: when the reader has gone, this task is being cancelled itself."""
-    if not step.done():
-        step.cancel()
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait({step})
-    if not step.cancelled():
-        step.exception()  # the reader may have left just as the stream ended, and then no one asks how
+
+class Streamed(StreamingResponse):
+    """A stream that ends when its reader leaves. What it was reading is told so once, and can tidy up in peace."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - as ASGI has it
+        reading = asyncio.timeout(None)
+        watch: asyncio.Task[None] | None = None
+        try:
+            async with reading:
+                watch = asyncio.create_task(_left(receive, reading))
+                await self.stream_response(send)
+        except TimeoutError:
+            if not reading.expired():
+                raise
+        finally:
+            if watch is not None:
+                watch.cancel()
+            await _closed(self.body_iterator)
+
+
+async def _left(receive: Any, reading: asyncio.Timeout) -> None:
+    """Wait until the reader has left; then end the reading."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    reading.reschedule(asyncio.get_running_loop().time())
+
+
+async def _closed(items: Any) -> None:
+    if hasattr(items, "aclose"):
+        await items.aclose()

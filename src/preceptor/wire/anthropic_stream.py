@@ -10,7 +10,7 @@ from preceptor.domain.messages.message import Text, Thinking, ToolCall
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, ModelTimeout, Reply, Usage
 from preceptor.wire.anthropic_request import REDACTED
 from preceptor.wire.events import EndlessLine, Frames
-from preceptor.wire.openai_pieces import Calling, complaint_of, fault_of, fields_of, mended, text_of
+from preceptor.wire.openai_pieces import Calling, complaint_of, fault_of, fields_of, mended, text_of, together
 
 LARGEST_TEXT = 8_000_000
 MOST_BLOCKS = 1024
@@ -65,7 +65,8 @@ class Parser:
             events = self._frames.feed(chunk)
         except EndlessLine:
             raise self._failure(Fault.BAD_ANSWER, "The model sent one line without end.") from None
-        return [delta for data in events if not self.done for delta in self._event(self._read(data))]
+        deltas = [delta for data in events if not self.done for delta in self._event(self._read(data))]
+        return deltas if len(deltas) < 2 else together(deltas)
 
     def whole(self, body: bytes) -> list[Delta]:
         """An answer that was not streamed."""

@@ -2,13 +2,15 @@
 
 import re
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, cast
 
+import msgspec
 import orjson
 
 from preceptor.domain.errors import Malformed
 from preceptor.domain.messages.message import ToolCall
-from preceptor.domain.prompts.reply import Fault, Finish, Usage
+from preceptor.domain.prompts.reply import Delta, Fault, Finish, Usage
 from preceptor.wire.strict_json import read
 
 LARGEST_ARGUMENTS = 1_000_000
@@ -155,3 +157,50 @@ def complaint_of(error: Any) -> str:
     said = text_of(facts.get("message")) if facts else text_of(error)
     plain = _SECRETS.sub("***", _CONTROL.sub(" ", mended(said))).strip()
     return plain if len(plain) <= LONGEST_COMPLAINT else f"{plain[:LONGEST_COMPLAINT]}…"
+
+
+def together(deltas: list[Delta]) -> list[Delta]:
+    """What came at once, as one piece; thoughts and words stay apart."""
+    said: list[Delta] = []
+    for thinking, run in groupby(deltas, key=lambda delta: delta.thinking):
+        pieces = [delta.text for delta in run]
+        said.append(Delta("".join(pieces), thinking))
+    return said
+
+
+class _Said(msgspec.Struct):
+    content: str | None = None
+    refusal: Any = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+    tool_calls: Any = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Said
+    index: int = 0
+    finish_reason: Any = None
+
+
+class _Piece(msgspec.Struct):
+    choices: list[_Choice]
+    usage: Any = None
+    error: Any = None
+
+
+_PIECE = msgspec.json.Decoder(_Piece)
+
+
+def plain_words(data: bytes) -> str | None:
+    """The words of an event that has nothing else to say, as nearly all of a stream have; None of any other."""
+    try:
+        piece = _PIECE.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if len(piece.choices) != 1 or piece.usage or piece.error:
+        return None
+    [choice] = piece.choices
+    said = choice.delta
+    if choice.index or choice.finish_reason is not None or said.tool_calls or said.refusal:
+        return None
+    return None if said.reasoning or said.reasoning_content else said.content

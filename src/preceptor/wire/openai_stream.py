@@ -16,12 +16,16 @@ from preceptor.wire.openai_pieces import (
     fault_of,
     fields_of,
     mended,
+    plain_words,
     text_of,
+    together,
     usage_of,
 )
 
 LARGEST_TEXT = 8_000_000
 MOST_CALLS = 128
+SHORT = 32
+"""Bytes: what is longer is not the word that ends a stream."""
 
 
 @dataclass
@@ -52,7 +56,10 @@ class Parser:
             events = self._frames.feed(chunk)
         except EndlessLine:
             raise self._failure(Fault.BAD_ANSWER, "The model sent one line without end.") from None
-        return [delta for data in events for delta in self._event(data)]
+        deltas: list[Delta] = []
+        for data in events:
+            deltas += self._event(data)
+        return deltas if len(deltas) < 2 else together(deltas)
 
     def whole(self, body: bytes) -> list[Delta]:
         """An answer that was not streamed."""
@@ -76,11 +83,15 @@ class Parser:
     def _event(self, data: bytes) -> list[Delta]:
         if self.done:
             return []
-        if data.strip() == b"[DONE]":
+        if len(data) < SHORT and data.strip() == b"[DONE]":
             self.done = True
             return []
+        words = None if self.response_id is None or self.finish_reason is not None else plain_words(data)
+        if words is not None:
+            return self._say(words, thinking=False) if words else []
         event = self._read(data)
-        self._note(event)
+        if self.response_id is None or "usage" in event:
+            self._note(event)
         choice = self._first_choice(event)
         return [] if choice is None else self._hear_choice(choice)
 

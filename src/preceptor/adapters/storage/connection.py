@@ -6,9 +6,13 @@ from typing import Any, Protocol
 
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.domain.ids import OrgId, StreamId
+from preceptor.domain.log import Event
 
 Heads = dict[tuple[OrgId, StreamId], tuple[int, bytes, int, int]]
 """By place: seq, hash, epoch and whether it is marked as grown."""
+
+
+Grown = tuple[tuple[OrgId, StreamId], list[Event]]
 
 
 class Executor(Protocol):
@@ -35,8 +39,8 @@ class Transaction:
         self.executor = executor
         self.org = org
         self.now = now
-        self.grown: list[tuple[OrgId, StreamId]] = []
-        """Streams this transaction appended to; their readers are woken once it is committed."""
+        self.grown: list[Grown] = []
+        """What this transaction appended, by stream; their readers are woken once it is committed."""
 
     async def all(self, statement: Statement, **values: Any) -> list[Row]:
         values["org"] = self.org

@@ -152,5 +152,5 @@ class SqlLog:
         await self.work.executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
         last, place = sealed[-1], (self.work.org, stream)
         self.work.executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
-        self.work.grown.append(place)
+        self.work.grown.append((place, sealed))
         return sealed

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, TypeVar, cast
 
@@ -16,7 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.statements import Row, Statement
-from preceptor.adapters.storage.tails import Tails
+from preceptor.adapters.storage.tails import Tail, Tails
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import CannotStart, Conflict, DiskFull, ShuttingDown, Unavailable
 from preceptor.domain.ids import OrgId, StreamId
@@ -139,6 +139,9 @@ class PostgresStore:
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         await self.tails.wait(self.read, (org, stream), after, patience)
+
+    def tail(self, org: OrgId, stream: StreamId) -> AbstractContextManager[Tail]:
+        return self.tails.tail(self.read, (org, stream))
 
     @property
     def closed(self) -> bool:

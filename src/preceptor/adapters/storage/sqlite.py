@@ -11,16 +11,16 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from preceptor.adapters.storage.connection import Heads
+from preceptor.adapters.storage.connection import Grown, Heads
 from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.statements import Row, Statement
-from preceptor.adapters.storage.tails import Place, Tails
+from preceptor.adapters.storage.tails import Tail, Tails
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import PreceptorError, ShuttingDown
 from preceptor.domain.ids import OrgId, StreamId
@@ -79,7 +79,7 @@ class Job:
     answer: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
-    grown: Sequence[Place] = ()
+    grown: Sequence[Grown] = ()
 
     def deliver(self) -> None:
         if self.answer.done():
@@ -149,6 +149,9 @@ class SqliteStore:
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         await self.tails.wait(self.read, (org, stream), after, patience)
+
+    def tail(self, org: OrgId, stream: StreamId) -> AbstractContextManager[Tail]:
+        return self.tails.tail(self.read, (org, stream))
 
     async def close(self) -> None:
         """Finish what is queued, then let go of the file."""

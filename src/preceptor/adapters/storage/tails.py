@@ -2,16 +2,56 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 
+from preceptor.adapters.storage.connection import Grown
 from preceptor.domain.ids import OrgId, StreamId
-from preceptor.domain.log import Head
+from preceptor.domain.log import Event, Head
 from preceptor.domain.ownership import Owner
 from preceptor.engine.ports import Program
 
 Place = tuple[OrgId, StreamId]
 Reader = Callable[[Owner, Program[Head | None]], Awaitable[Head | None]]
 """A store's `read`."""
+MOST_TOLD = 256
+"""Events that are kept for a reader that is slower than the writer. Beyond them it reads the database again."""
+
+
+@dataclass(slots=True)
+class Tail:
+    """One reader of a stream. It hears of every commit of this process from when it was made."""
+
+    place: Place
+    read: Reader
+    look_again: float | None
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    told: list[Event] = field(default_factory=list[Event])
+
+    def hear(self, events: list[Event]) -> None:
+        if len(self.told) + len(events) > MOST_TOLD:
+            self.told.clear()
+        else:
+            self.told += events
+        self.bell.set()
+
+    def take(self, after: int) -> list[Event]:
+        """What was heard of that follows `after` without a gap. Nothing may mean that only the database knows."""
+        told, self.told = self.told, []
+        new = [event for event in told if event.seq > after]
+        whole = all(event.seq == seq for seq, event in enumerate(new, after + 1))
+        return new if whole else []
+
+    async def wait(self, after: int, patience: float) -> None:
+        """Return once there may be more than `after`, or after `patience` seconds."""
+        if self.look_again is None:
+            await _rung(self.bell, patience)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while not await _rung(self.bell, self.look_again) and not await _grown(self.read, self.place, after):
+                    pass
 
 
 class Tails:
@@ -20,11 +60,27 @@ class Tails:
     def __init__(self, look_again: float | None) -> None:
         self._look_again = look_again
         self._waiting: defaultdict[Place, set[asyncio.Event]] = defaultdict(set)
+        self._tails: dict[Place, list[Tail]] = {}
 
-    def wake(self, places: Iterable[Place]) -> None:
-        for place in places:
+    def wake(self, grown: Iterable[Grown]) -> None:
+        for place, events in grown:
             for bell in self._waiting.get(place, ()):
                 bell.set()
+            for tail in self._tails.get(place, ()):
+                tail.hear(events)
+
+    @contextmanager
+    def tail(self, read: Reader, place: Place) -> Generator[Tail]:
+        made = Tail(place, read, self._look_again)
+        self._tails.setdefault(place, []).append(made)
+        try:
+            yield made
+        finally:
+            left = [one for one in self._tails[place] if one is not made]
+            if left:
+                self._tails[place] = left
+            else:
+                del self._tails[place]
 
     async def wait(self, read: Reader, place: Place, after: int, patience: float) -> None:
         """Return once the stream at `place` has grown past `after`, or after `patience` seconds."""
@@ -33,7 +89,7 @@ class Tails:
         try:
             async with asyncio.timeout(patience):
                 while not await _grown(read, place, after):
-                    await self._heard(bell)
+                    await _rung(bell, self._look_again)
         except TimeoutError:
             pass
         finally:
@@ -41,13 +97,16 @@ class Tails:
             if not self._waiting[place]:
                 del self._waiting[place]
 
-    async def _heard(self, bell: asyncio.Event) -> None:
-        try:
-            async with asyncio.timeout(self._look_again):
+
+async def _rung(bell: asyncio.Event, seconds: float | None) -> bool:
+    """Whether a bell rings within so many seconds."""
+    if not bell.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
                 await bell.wait()
-        except TimeoutError:
-            pass
-        bell.clear()
+    rang = bell.is_set()
+    bell.clear()
+    return rang
 
 
 async def _grown(read: Reader, place: Place, after: int) -> bool:

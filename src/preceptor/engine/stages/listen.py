@@ -1,6 +1,6 @@
 """Listen to a model: what it says is noted as it comes, and whole when the provider has said that this was all."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -39,13 +39,18 @@ class Stream:
     waiting: list[Delta] = field(default_factory=list[Delta])
     shown_at: float = 0.0
 
-    async def feed(self, delta: Delta) -> None:
-        self.waiting.append(delta)
-        now = self.run.world.monotonic()
-        if not self.started or now - self.shown_at >= COALESCE:
-            self.shown_at = now
-            self.note()
-            await self.run.journal.commit()
+    async def next(self, pieces: AsyncGenerator[Delta | Reply]) -> Delta | Reply | None:
+        """The next piece. The first is shown before it is waited for, unless there is no wait; later ones when due."""
+        if self.waiting and not self.started:
+            return await self.run.means.runner.or_at_least(anext(pieces, None), 0.0, self.show)
+        if self.waiting and self.run.world.monotonic() - self.shown_at >= COALESCE:
+            await self.show()
+        return await anext(pieces, None)
+
+    async def show(self) -> None:
+        self.shown_at = self.run.world.monotonic()
+        self.note()
+        await self.run.journal.commit()
 
     def note(self) -> None:
         """Note what waits; pieces of thought and of speech are different rows."""
@@ -113,11 +118,11 @@ def _ended(run: Run, model: ChatModel, call: Call, reply: Reply, began: float) -
 async def _whole(stream: Stream, model: ChatModel, request: Request, *, shown: bool) -> Reply:
     """All of it. Where answers are judged, none of it is `shown` before it has been."""
     async with aclosing(model.send(request, stream.run.seconds_left)) as pieces:
-        async for piece in pieces:
+        while (piece := await stream.next(pieces)) is not None:
             if isinstance(piece, Reply):
                 return piece
             if shown:
-                await stream.feed(piece)
+                stream.waiting.append(piece)
     raise ModelFailure(Fault.BROKEN_STREAM, BROKE_OFF)
 
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import Header, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from preceptor.app import Preceptor
 from preceptor.domain.agents import Agent
 from preceptor.domain.errors import Invalid, ShuttingDown
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.messages.message import ToolCall
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import LARGEST_PAGE
@@ -35,6 +35,7 @@ from preceptor.surfaces.openai.telling import (
 from preceptor.surfaces.problems import openai_error_of
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn
+from preceptor.surfaces.streams import Streamed
 from preceptor.wire.openai_chat import arguments_of
 
 router = Api("/v1", "openai")
@@ -91,14 +92,14 @@ async def chat(
     headers = {CONVERSATION: taken.conversation_id}
     if said.stream:
         told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
-        return StreamingResponse(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
+        return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
         raise failure_of(ended)
     return _json(answer.whole(ended), headers | ({"idempotent-replayed": "true"} if taken.replayed else {}))
 
 
-def turn_pieces(request: Request, preceptor: Preceptor, taken: Taken, *, at_once: bool) -> AsyncIterator[Piece]:
+def turn_pieces(request: Request, preceptor: Preceptor, taken: Taken, *, at_once: bool) -> AsyncIterator[list[Piece]]:
     """The pieces of a turn, read from its log: it goes on when no one reads, and ends when the server stops."""
     batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
     return pieces(batches, at_once=at_once)
@@ -116,6 +117,8 @@ class Answering:
     asked: ChatRequest
     taken: Taken
     created: int
+    before: MessageId | None = None
+    """Whose words were told last."""
 
     def whole(self, ended: Ended) -> dict[str, Any]:
         calls = self._calls(ended)
@@ -134,22 +137,28 @@ class Answering:
             },
         }
 
-    async def streamed(self, told: AsyncIterator[Piece]) -> AsyncIterator[bytes]:
-        yield self._chunk({"role": "assistant", "content": ""})
-        before = None
-        async for piece in told:
-            match piece:
-                case Words(message_id=message_id, text=text):
-                    # One answer can be several messages of ours: words between calls of tools.
-                    yield self._chunk({"content": text if before in (None, message_id) else f"\n\n{text}"})
-                    before = message_id
-                case Ended():
-                    for chunk in self._ending(piece):
-                        yield chunk
-                    return
-                case None:
-                    yield ALIVE
-        yield _data({"error": openai_error_of(ShuttingDown("The server stops; the turn goes on when it is back."))})
+    async def streamed(self, told: AsyncIterator[list[Piece]]) -> AsyncIterator[bytes]:
+        """What came at once is sent at once: each sending costs as much as a hundred words."""
+        begun = self._chunk({"role": "assistant", "content": ""})
+        async for batch in told:
+            chunks = [begun, *(chunk for piece in batch for chunk in self._told(piece))]
+            begun = b""
+            yield b"".join(chunks) or ALIVE
+            if batch and isinstance(batch[-1], Ended):
+                return
+        yield begun + _data(
+            {"error": openai_error_of(ShuttingDown("The server stops; the turn goes on when it is back."))}
+        )
+
+    def _told(self, piece: Piece) -> Sequence[bytes]:
+        match piece:
+            case Words(message_id=message_id, text=text):
+                # One answer can be several messages of ours: words between calls of tools.
+                text = text if self.before in (None, message_id) else f"\n\n{text}"
+                self.before = message_id
+                return (self._chunk({"content": text}),)
+            case Ended():
+                return self._ending(piece)
 
     def _ending(self, ended: Ended) -> Sequence[bytes]:
         if ended.status is TurnStatus.FAILED:

@@ -54,19 +54,17 @@ class Responding:
         self.output += [_called(call) for call in calls_for(ended, self.tools)]
         return self._response(ended)
 
-    async def streamed(self, told: AsyncIterator[Piece]) -> AsyncIterator[bytes]:
+    async def streamed(self, told: AsyncIterator[list[Piece]]) -> AsyncIterator[bytes]:
         for kind in ("response.created", "response.in_progress"):
             yield self._event(kind, response=self._response(None))
-        async for piece in told:
-            match piece:
-                case Words():
-                    yield b"".join(self._words(piece))
-                case Ended():
-                    yield b"".join(self._ending(piece))
-                    return
-                case None:
-                    yield ALIVE
+        async for batch in told:
+            yield b"".join(event for piece in batch for event in self._told(piece)) or ALIVE
+            if batch and isinstance(batch[-1], Ended):
+                return
         yield self._failed(ShuttingDown("The server stops; the turn goes on when it is back."))
+
+    def _told(self, piece: Piece) -> Iterator[bytes]:
+        return self._words(piece) if isinstance(piece, Words) else self._ending(piece)
 
     def _words(self, words: Words) -> Iterator[bytes]:
         item = f"msg_{words.message_id}"

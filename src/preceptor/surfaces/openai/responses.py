@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from pydantic import Field
 
 from preceptor.domain.errors import Invalid
@@ -41,6 +41,7 @@ from preceptor.surfaces.openai.shapes import ModelResponse
 from preceptor.surfaces.openai.telling import CONVERSATION
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON
+from preceptor.surfaces.streams import Streamed
 from preceptor.wire.openai_pieces import mended, read_object, text_of
 
 router = Api("/v1", "openai")
@@ -114,7 +115,7 @@ async def respond(
     headers = {CONVERSATION: taken.conversation_id}
     if said.stream:
         told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
-        return StreamingResponse(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
+        return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
         raise failure_of(ended)

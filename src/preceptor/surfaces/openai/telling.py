@@ -23,8 +23,7 @@ class Words:
     text: str
 
 
-Piece = Words | Ended | None
-"""None says that there is nothing new."""
+Piece = Words | Ended
 
 
 @dataclass(slots=True)
@@ -37,7 +36,7 @@ class Telling:
     hidden: set[MessageId] = field(default_factory=set[MessageId])
     told: set[MessageId] = field(default_factory=set[MessageId])
 
-    def hear(self, event: Event) -> Iterator[Words | Ended]:
+    def hear(self, event: Event) -> Iterator[Piece]:
         if event.kind not in _HEARD or event.payload is None:
             return
         match fact_of(event.kind, event.payload):
@@ -62,14 +61,13 @@ class Telling:
             yield Words(message.id, response)
 
 
-async def pieces(batches: AsyncIterator[list[Event]], *, at_once: bool) -> AsyncIterator[Piece]:
+async def pieces(batches: AsyncIterator[list[Event]], *, at_once: bool) -> AsyncIterator[list[Piece]]:
+    """What there is to tell, as it comes. An empty list says that there is nothing new."""
     telling = Telling(at_once)
     async for batch in batches:
-        if not batch:
-            yield None
-        for event in batch:
-            for piece in telling.hear(event):
-                yield piece
+        told = [piece for event in batch for piece in telling.hear(event)]
+        if told or not batch:
+            yield told
 
 
 def response_of(ended: Ended) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from preceptor.app import Preceptor
 from preceptor.domain.messages.message import AnyPart, Attachment, Text
@@ -21,6 +21,7 @@ from preceptor.surfaces.rest.telling import (
     of_turn,
     sent,
 )
+from preceptor.surfaces.streams import Streamed
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -36,7 +37,7 @@ async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, backgr
         return accepted(taken.conversation_id, taken.turn_id)
     if EVENT_STREAM in request.headers.get("accept", ""):
         batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
-        return StreamingResponse(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS)
+        return Streamed(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS)
     return answered(taken, await preceptor.turns.settled(taken))
 
 

@@ -13,6 +13,7 @@ from preceptor.engine.conversations import Wanted
 from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, for_users, sent
+from preceptor.surfaces.streams import Streamed
 
 router = Api("/api/conversations", "conversations")
 
@@ -87,4 +88,4 @@ async def events(
     batches = preceptor.conversations.follow(ConversationId(conversation_id), position)
     frames = request.app.state.streams.until_shutdown(batches)
     tell = everything if audience == "system" else for_users
-    return StreamingResponse(sent(frames, tell), media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(sent(frames, tell), media_type=EVENT_STREAM, headers=HEADERS)

@@ -13,6 +13,7 @@ from preceptor.surfaces.rest.conversations import Position
 from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
+from preceptor.surfaces.streams import Streamed
 
 router = Api("/api/executions", "executions")
 Resume = Annotated[int | None, Header(alias="Last-Event-ID", description="Resume after this event.", ge=0, le=2**53)]
@@ -64,4 +65,4 @@ async def events(
     await preceptor.executions.get(TaskId(execution_id))
     position = last_event_id if last_event_id is not None else after
     frames = request.app.state.streams.until_shutdown(preceptor.executions.follow(TaskId(execution_id), position))
-    return StreamingResponse(sent(frames, everything), media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(sent(frames, everything), media_type=EVENT_STREAM, headers=HEADERS)

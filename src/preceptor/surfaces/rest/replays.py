@@ -15,6 +15,7 @@ from preceptor.surfaces.rest.executions import Resume
 from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
+from preceptor.surfaces.streams import Streamed
 
 router = Api("/api", "replays")
 GATE = "/instructions/{instruction_id}/labels/{label}/gate"
@@ -74,7 +75,7 @@ async def events(
     await preceptor.replays.summary(TaskId(replay_id))
     position = last_event_id if last_event_id is not None else after
     frames = request.app.state.streams.until_shutdown(preceptor.replays.follow(TaskId(replay_id), position))
-    return StreamingResponse(sent(frames, everything), media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(sent(frames, everything), media_type=EVENT_STREAM, headers=HEADERS)
 
 
 @router.put(GATE)

@@ -1,6 +1,7 @@
 """Telling: rows of the log as server-sent events, and turns as JSON."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -81,11 +82,12 @@ def _frame(event: Event, body: bytes) -> bytes:
 
 async def of_turn(preceptor: Preceptor, taken: Taken) -> AsyncGenerator[list[Event]]:
     """The events of one turn, until its last."""
-    async for batch in preceptor.conversations.follow(taken.conversation_id, taken.first):
-        mine = [event for event in batch if event.turn == taken.turn_id]
-        yield mine
-        if any(event.kind in TERMINAL for event in mine):
-            return
+    async with aclosing(preceptor.conversations.go_on(taken.conversation_id, taken.first)) as batches:
+        async for batch in batches:
+            mine = [event for event in batch if event.turn == taken.turn_id]
+            yield mine
+            if any(event.kind in TERMINAL for event in mine):
+                return
 
 
 def answer_of(conversation_id: ConversationId, ended: Ended) -> dict[str, Any]:

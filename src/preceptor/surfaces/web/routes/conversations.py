@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Depends, Header, Query, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import ValidationError
 
 from preceptor.app import Preceptor
@@ -24,6 +24,7 @@ from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
+from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, page
 from preceptor.surfaces.web.telling import frames
@@ -181,7 +182,7 @@ async def stream(
     await preceptor.conversations.get(named)
     position = after if last_event_id is None else max(after, last_event_id)
     told = frames(request, preceptor, named, position)
-    return StreamingResponse(told, media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
 
 
 @router.post("/{conversation_id}/cancel")
