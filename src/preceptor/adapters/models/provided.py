@@ -9,6 +9,7 @@ import inspect
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -17,15 +18,17 @@ import msgspec
 import orjson
 
 from preceptor.adapters.egress import Egress, NotAllowedOut
+from preceptor.adapters.models.calling import wait_of
 from preceptor.adapters.models.openai_compatible import accounted
 from preceptor.domain.errors import Invalid
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Fault, ModelFailure, ModelTimeout, Reply
 from preceptor.wire.openai_chat import render
-from preceptor.wire.openai_pieces import fault_of_status
+from preceptor.wire.openai_pieces import fault_of, fault_of_status, fields_of
 
 IDLE = 120.0
+BROKE_OFF = "The model {} broke off before the end of its answer. Try again."
 
 
 @dataclass(eq=False)
@@ -89,6 +92,8 @@ class Provided:
             async for event in stream:
                 if (piece := piece_of(event)) is not None:
                     yield piece
+            if getattr(stream, "_has_finish_reason", None) is False:  # the library would make one up
+                raise ModelFailure(Fault.BROKEN_STREAM, BROKE_OFF.format(self.name))
             reply = reply_of(stream.get(), self.name)
         yield msgspec.structs.replace(reply, usage=accounted(reply, request, self.capabilities))
 
@@ -118,19 +123,47 @@ def model_of(name: str, egress: Egress) -> Any:
 
 
 def _failure(name: str, error: BaseException, partial: str) -> ModelFailure:
-    status = next(
-        (found for one in _causes(error) if isinstance(found := getattr(one, "status_code", None), int)), None
-    )
-    if refused := next((one for one in _causes(error) if isinstance(one, NotAllowedOut)), None):
+    causes = _causes(error)
+    if refused := next((one for one in causes if isinstance(one, NotAllowedOut)), None):
         return ModelFailure(Fault.REJECTED, f"The model {name} cannot be called: {refused}", partial=partial)
+    status = next((found for one in causes if isinstance(found := getattr(one, "status_code", None), int)), None)
     if status is not None:
+        fault = _refusal(status, causes)
         sentence = f"The server of {name} answered {status}. Check its key and its name, or try again later."
-        kind = ModelTimeout if fault_of_status(status) is Fault.TIMEOUT else ModelFailure
-        return kind(fault_of_status(status), sentence, status=status, partial=partial)
-    named = {type(one).__name__ for one in _causes(error)}
-    unreachable = bool(named & {"ConnectError", "ConnectTimeout"})
-    fault = Fault.UNREACHABLE if unreachable else Fault.BROKEN_STREAM if "ReadError" in named else Fault.BAD_ANSWER
-    return ModelFailure(fault, f"The model {name} gave no answer that can be used ({fault}).", partial=partial)
+        kind = ModelTimeout if fault is Fault.TIMEOUT else ModelFailure
+        return kind(fault, sentence, status=status, retry_after=_wait(causes), partial=partial)
+    fault = _transport(causes)
+    kind = ModelTimeout if fault is Fault.TIMEOUT else ModelFailure
+    return kind(fault, f"The model {name} gave no answer that can be used ({fault}).", partial=partial)
+
+
+def _refusal(status: int, causes: list[BaseException]) -> Fault:
+    """By its status, unless the server says more plainly what is wrong."""
+    for one in causes:
+        body = fields_of(getattr(one, "body", None))
+        named = fault_of(body.get("error") or body)
+        if status in {400, 429} and named in {Fault.PAYMENT, Fault.TOO_LONG}:
+            return named
+    return fault_of_status(status)
+
+
+def _wait(causes: list[BaseException]) -> float | None:
+    answers = (getattr(one, "response", None) for one in causes)
+    headers = next((found for answer in answers if (found := getattr(answer, "headers", None)) is not None), None)
+    return None if headers is None else wait_of(headers, datetime.now(UTC))
+
+
+def _transport(causes: list[BaseException]) -> Fault:
+    import aiohttp
+
+    if any(isinstance(one, aiohttp.ClientSSLError | aiohttp.ClientConnectorCertificateError) for one in causes):
+        return Fault.TLS
+    if any(isinstance(one, TimeoutError) for one in causes):
+        return Fault.TIMEOUT
+    if any(isinstance(one, aiohttp.ClientConnectorError) for one in causes):
+        return Fault.UNREACHABLE
+    broken = aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError | aiohttp.ClientOSError
+    return Fault.BROKEN_STREAM if any(isinstance(one, broken) for one in causes) else Fault.BAD_ANSWER
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
