@@ -7,54 +7,42 @@ from datetime import timedelta
 from functools import partial
 
 from preceptor.adapters.documents import InThread
+from preceptor.adapters.observability.opening import tracing_of
 from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
-from preceptor.adapters.tokens import counter
 from preceptor.adapters.world import RealWorld
-from preceptor.domain.models import Vocabulary
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine import executions, replay
 from preceptor.engine.access import Access
-from preceptor.engine.agents import Agents
-from preceptor.engine.assignments import Assignments
 from preceptor.engine.attachments import Attachments
-from preceptor.engine.bundles import Bundles
 from preceptor.engine.clients import Clients
 from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
 from preceptor.engine.demos import Demos
-from preceptor.engine.effective import Guidance
 from preceptor.engine.erasing import Erasing
 from preceptor.engine.executions import Executions
 from preceptor.engine.experiments import Experiments
 from preceptor.engine.foreseeing import Foreseeing
 from preceptor.engine.gates import Gates
 from preceptor.engine.glances import Glances
-from preceptor.engine.impact import Impacts
 from preceptor.engine.imports import Imports
 from preceptor.engine.installation import Installation
-from preceptor.engine.instructions import Instructions
-from preceptor.engine.keys import Keys
-from preceptor.engine.labels import Labels
-from preceptor.engine.mcp_servers import McpServers
 from preceptor.engine.messages import Messages
-from preceptor.engine.orgs import Orgs
 from preceptor.engine.outcomes import Outcomes
 from preceptor.engine.ports import Guardian, Models, World
-from preceptor.engine.providers import Providers
 from preceptor.engine.reasoning import Reasoning
 from preceptor.engine.replays import Replays
 from preceptor.engine.run import LEASE
 from preceptor.engine.session import Once, Session
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Tasks
-from preceptor.engine.templates import Templates
 from preceptor.engine.threads import Threads
-from preceptor.engine.trials import Trials
+from preceptor.engine.traced import TurnTracer
+from preceptor.engine.tracing import all_traced
 from preceptor.engine.turns import Turns
-from preceptor.engine.users import Users
 from preceptor.engine.views import Views
+from preceptor.features import Features
 from preceptor.going_on import Hands, going_on, open_means, open_queues
 from preceptor.settings import Settings
 from preceptor.wire import anthropic_request, openai_chat, traces
@@ -71,11 +59,9 @@ CARRIERS[TaskKind.EXECUTION] = executions.carrier(CARRIERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Preceptor:
+class Preceptor(Features):
     """Everything a surface can ask for, one attribute per feature, acting for one caller."""
 
-    session: Session
-    settings: Settings
     announce: Callable[[str | None], None]
 
     def acting_as(self, caller: Caller, once: Once | None = None) -> "Preceptor":
@@ -89,62 +75,6 @@ class Preceptor:
         """Stop what goes on and let go of the database, as leaving the `async with` does."""
         await self.session.means.runner.close()
         await self.session.store.close()
-
-    @property
-    def orgs(self) -> Orgs:
-        return Orgs(self.session)
-
-    @property
-    def users(self) -> Users:
-        return Users(self.session)
-
-    @property
-    def keys(self) -> Keys:
-        return Keys(self.session)
-
-    @property
-    def agents(self) -> Agents:
-        return Agents(self.session)
-
-    @property
-    def providers(self) -> Providers:
-        return Providers(self.session)
-
-    @property
-    def mcp_servers(self) -> McpServers:
-        return McpServers(self.session)
-
-    @property
-    def assignments(self) -> Assignments:
-        return Assignments(self.session)
-
-    @property
-    def guidance(self) -> Guidance:
-        return Guidance(self.session)
-
-    @property
-    def impacts(self) -> Impacts:
-        return Impacts(self.session, counter(Vocabulary.O200K, estimated=True))
-
-    @property
-    def instructions(self) -> Instructions:
-        return Instructions(self.session)
-
-    @property
-    def bundles(self) -> Bundles:
-        return Bundles(self.session)
-
-    @property
-    def labels(self) -> Labels:
-        return Labels(self.session)
-
-    @property
-    def templates(self) -> Templates:
-        return Templates(self.session)
-
-    @property
-    def trials(self) -> Trials:
-        return Trials(self.session)
 
     @property
     def conversations(self) -> Conversations:
@@ -249,6 +179,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     take_up: bool = True,
     lease: timedelta = LEASE,
     worker: bool = False,
+    tracer: TurnTracer | None = None,
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 
@@ -258,6 +189,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another
     process left behind are left alone: for a command that is soon over. Another process takes a turn up when this one
     has said nothing for as long as the `lease`. With PRECEPTOR_RUNNER=dbos a `worker` carries out what waits in queues.
+    `tracer` takes the place of the one that the settings name.
     """
     settings = settings or Settings.load()
     world = world or RealWorld()
@@ -267,11 +199,28 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
         open_store(database, world, committed) as opened,
         open_queues(settings, database, wanted=take_up) as queues,
         open_means(settings, world, models, guardian, lease) as made,
+        _tracer(settings, tracer) as watching_turns,
     ):
-        means = replace(made, settled=settled, errands=queues)
+        means = replace(made, settled=settled, errands=queues, tracer=watching_turns)
         session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
-        hands = Hands(preceptor.turns, preceptor.tasks, preceptor.installation)
+        hands = Hands(preceptor.turns, preceptor.tasks, preceptor.installation, preceptor.deliveries)
         async with going_on(hands, settings, queues, worker=worker) if take_up else nullcontext():
-            yield preceptor
+            try:
+                yield preceptor
+            finally:
+                await all_traced(means)
+
+
+@asynccontextmanager
+async def _tracer(settings: Settings, given: TurnTracer | None) -> AsyncGenerator[TurnTracer | None]:
+    """Who is handed the spans of turns: the one that is given, else the collector that the settings name, else none."""
+    if given is not None or settings.otel_endpoint is None:
+        yield given
+        return
+    tracing = tracing_of(settings)
+    try:
+        yield tracing.tracer
+    finally:
+        tracing.close()

@@ -15,6 +15,7 @@ from preceptor.adapters.tools.toolbox import open_toolbox
 from preceptor.adapters.webhooks import EgressWebhooks
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.ownership import SYSTEM
+from preceptor.engine.delivering import Deliveries
 from preceptor.engine.errands import TURN, Errand
 from preceptor.engine.experiments import Experiments
 from preceptor.engine.installation import Installation
@@ -42,6 +43,7 @@ class Hands:
     turns: Turns
     tasks: Tasks
     installation: Installation
+    deliveries: Deliveries
 
     async def carry(self, errand: Errand) -> None:
         if errand.kind == TURN:
@@ -87,6 +89,7 @@ async def going_on(hands: Hands, settings: Settings, queues: "Queues | None", *,
     session = hands.turns.session
     means, alone = session.means, session.store.alone
     means.runner.spawn("watch", watching(hands.turns, hands.tasks, alone=alone))
+    means.runner.spawn("deliveries", hands.deliveries.go_on(alone=alone))
     if queues is None or not (worker or alone):
         try:
             yield

@@ -201,6 +201,26 @@ class Settings(BaseSettings):
         default=None,
         description="OTLP/HTTP address for traces, such as http://127.0.0.1:4318/v1/traces. Off when unset.",
     )
+    webhook_attempts: int = Field(
+        default=9,
+        ge=1,
+        le=20,
+        description="How often a message to a webhook is tried before the webhook is switched off.",
+    )
+    webhook_retry_seconds: float = Field(
+        default=5,
+        gt=0,
+        le=3600,
+        description="Pause before the second attempt; each later one is four times longer, and six hours at most.",
+    )
+    otel_headers: SecretStr | None = Field(
+        default=None,
+        description="Headers for that address as name=value, separated by commas, such as a key of the collector.",
+    )
+    otel_service_name: str = Field(default="preceptor", min_length=1, description="Name of this service in traces.")
+    otel_content: bool = Field(
+        default=False, description="Put what people and models said into traces. Off: spans carry numbers and names."
+    )
     language: Annotated[str, StringConstraints(pattern="^(en|ru|vi)$")] = Field(
         default="en", description="Language of texts for users: en, ru or vi."
     )

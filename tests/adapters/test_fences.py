@@ -12,9 +12,9 @@ from sqlalchemy import Double, Integer, LargeBinary, Table
 
 from preceptor import Settings, open_preceptor
 from preceptor.adapters import storage
-from preceptor.adapters.storage.connection_tables import metadata
 from preceptor.adapters.storage.migrations.fence import ROLE
 from preceptor.adapters.storage.statements import Statement
+from preceptor.adapters.storage.webhook_tables import metadata
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.ids import OrgId

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, LargeBinary, MetaData, NullPool, Table, Text,
 
 from preceptor import Settings, open_preceptor
 from preceptor.adapters.storage import schema
-from preceptor.adapters.storage.connection_tables import metadata
 from preceptor.adapters.storage.migrations import versions
 from preceptor.adapters.storage.opening import locate, revision_of, upgrade
+from preceptor.adapters.storage.webhook_tables import metadata
 from preceptor.domain.errors import CannotStart
 from tests.durability.forks import Forks
 from tests.postgres import Cluster

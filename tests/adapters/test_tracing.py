@@ -3,63 +3,25 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from time import perf_counter
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from preceptor.adapters.observability.logs import REDACTOR
 from preceptor.adapters.observability.tracing import Tracing, no_tracing, open_tracing
 from preceptor.domain.errors import Invalid
+from tests.adapters.collecting import Collector, attributes, collecting
 from tests.requirements import covers
 
 TRACE_ID, PARENT_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
-@dataclass
-class Collector:
-    """A real OTLP receiver, as far as one test needs it."""
-
-    endpoint: str = ""
-    bodies: list[bytes] = field(default_factory=list[bytes])
-
-    @property
-    def requests(self) -> list[ExportTraceServiceRequest]:
-        return [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
-
-    @property
-    def spans(self) -> dict[str, Span]:
-        resources = [resource for request in self.requests for resource in request.resource_spans]
-        return {span.name: span for resource in resources for scope in resource.scope_spans for span in scope.spans}
-
-
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    received = Collector()
-
-    class Receiver(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert (self.path, self.headers["content-type"]) == ("/v1/traces", "application/x-protobuf")
-            received.bodies.append(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
-        received.endpoint = f"http://127.0.0.1:{server.server_port}/v1/traces"
-        serving = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        serving.start()
-        yield received
-        server.shutdown()
-        serving.join()
+    with collecting() as opened:
+        yield opened
 
 
 @contextmanager
@@ -69,10 +31,6 @@ def tracing_to(endpoint: str) -> Generator[Tracing]:
         yield tracing
     finally:
         tracing.close()
-
-
-def attributes(span: Span) -> dict[str, object]:
-    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value") or "string_value") for pair in span.attributes}
 
 
 def test_a_span_arrives_with_its_service_its_attributes_and_its_place_in_the_tree(collector: Collector):

@@ -13,7 +13,7 @@ import psycopg
 from fastapi import FastAPI
 
 from preceptor import Preceptor
-from preceptor.adapters.storage.connection_tables import metadata
+from preceptor.adapters.storage.webhook_tables import metadata
 from preceptor.domain.ids import KeyId, OrgId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey, hash_of, key_text
 from preceptor.domain.ownership import SYSTEM, Permission, Role, permissions_of
@@ -74,6 +74,14 @@ NEEDS: dict[str, Permission] = {
     "providers_change": Permission.SETTINGS_MANAGE,
     "providers_remove": Permission.SETTINGS_MANAGE,
     "providers_test": Permission.SETTINGS_MANAGE,
+    "webhooks_create": Permission.SETTINGS_MANAGE,
+    "webhooks_page": Permission.SETTINGS_MANAGE,
+    "webhooks_get": Permission.SETTINGS_MANAGE,
+    "webhooks_change": Permission.SETTINGS_MANAGE,
+    "webhooks_remove": Permission.SETTINGS_MANAGE,
+    "webhooks_test": Permission.SETTINGS_MANAGE,
+    "webhooks_deliveries": Permission.SETTINGS_MANAGE,
+    "webhooks_redeliver": Permission.SETTINGS_MANAGE,
     "mcp_servers_create": Permission.SETTINGS_MANAGE,
     "mcp_servers_page": Permission.SETTINGS_MANAGE,
     "mcp_servers_get": Permission.SETTINGS_MANAGE,
@@ -161,6 +169,8 @@ BODIES: dict[str, Json] = {
     "providers_create": {"providerId": "example", "kind": "openai-compatible", "url": NOBODY, "apiKey": "Example"},
     "providers_change": {"apiKey": "Example"},
     "providers_test": {"model": "example"},
+    "webhooks_create": {"url": NOBODY, "events": ["experiment.ended"]},
+    "webhooks_change": {"description": "Example"},
     "mcp_servers_create": {"serverId": "example", "url": f"{NOBODY}/mcp"},
     "mcp_servers_change": {"apiKey": "Example"},
     "mcp_servers_approve": {"tools": []},
@@ -246,6 +256,7 @@ def filled(value: Any, ids: Mapping[str, str]) -> Any:
 async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, str]:
     """Make one of everything; returns the ids by which they are named in paths."""
     agent = (await client.post("/api/agents", json={"agentId": name, "name": name})).json()
+    hook = (await client.post("/api/webhooks", json={"url": NOBODY, "description": name})).json()["webhookId"]
     conversation = (await client.post("/api/conversations", json={"agentId": name, "title": name})).json()
     said = f"/api/conversations/{conversation['conversationId']}/messages"
     turn = (await client.post(said, json={"content": name})).json()
@@ -269,7 +280,11 @@ async def one_of_everything(client: httpx2.AsyncClient, name: str) -> dict[str, 
     provider = {"providerId": name, "kind": "openai-compatible", "url": NOBODY, "apiKey": name}
     await client.post("/api/providers", json=provider)
     await client.post("/api/mcp-servers", json={"serverId": name, "url": f"{NOBODY}/{name}"})
+    sent = (await client.get(f"/api/webhooks/{hook}/deliveries")).json()["items"]
+    await client.patch(f"/api/webhooks/{hook}", json={"events": ["turn.blocked"]})
     return {
+        "webhook_id": hook,
+        "delivery_id": sent[0]["deliveryId"],
         "experiment_id": experiment["experimentId"],
         "execution_id": execution["executionId"],
         "replay_id": replay["replayId"],

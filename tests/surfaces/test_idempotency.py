@@ -34,6 +34,7 @@ DRY = {
     "providers_test",
     "reasoning_back_test",
     "reasoning_test",
+    "webhooks_test",
 }
 """What changes nothing is carried out each time it is asked for."""
 REPLAYED = "idempotent-replayed"

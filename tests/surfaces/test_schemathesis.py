@@ -158,6 +158,12 @@ def call_someone_allowed(case: Any, body: Any) -> None:
         case.body = body | {"url": f"{NOBODY}/v1"}
 
 
+def be_told_at_an_allowed_address(case: Any, body: Any) -> None:
+    """Of what seldom happens: nobody is there."""
+    if fits(URL, body.get("url")):
+        case.body = body | {"url": NOBODY} | ({"events": ["turn.blocked"]} if is_positive(case) else {})
+
+
 def compare_settings(case: Any, body: Any) -> None:
     """Either two versions that there are, or two ways to take turns."""
     if is_positive(case):
@@ -189,6 +195,7 @@ SAID: dict[str, Callable[[Any, Any], None]] = {
     "POST /api/reasoning/back-test": lambda _, body: be_a_period(body),
     "POST /api/providers": call_someone_allowed,
     "PATCH /api/providers/{provider_id}": call_someone_allowed,
+    "POST /api/webhooks": be_told_at_an_allowed_address,
     "POST /api/mcp-servers": call_someone_allowed,
     "PATCH /api/mcp-servers/{server_id}": call_someone_allowed,
     "POST /api/instructions/experiments": compare_settings,

@@ -15,6 +15,7 @@ from preceptor.engine.run import Run
 from preceptor.engine.session import Session
 from preceptor.engine.stages.settle import settle
 from preceptor.engine.talk import StartBeside
+from preceptor.engine.tracing import trace_later
 from preceptor.engine.turn import take_turn
 
 PATIENCE = 15.0
@@ -46,6 +47,8 @@ async def carry(session: Session, taken: Taken, run: Run | None, beside: StartBe
         while True:
             try:
                 if await _carried_on(session, taken, run, beside):
+                    if taken.ended is not None:
+                        trace_later(session, taken.turn_id)
                     return
                 run = None
                 await means.runner.pause(means.beat)

@@ -18,6 +18,8 @@ from preceptor.engine.session import Session
 CHECKPOINT_SIZE = 1000
 MARKED_TOGETHER = 50
 UNSENT = timedelta(days=1)
+SENT = timedelta(days=30)
+"""How long what became of a message to a webhook is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,13 @@ class Installation:
 
     async def sweep(self) -> int:
         """Forget answers kept for idempotency that are older than a day, sign-in links that no one used, files that no
-        one said anything with, and what was said in conversations that are older than they may be. End experiments
-        that are over.
+        one said anything with, messages to webhooks that were sent long ago, and what was said in conversations that
+        are older than they may be. End experiments that are over.
         """
 
         async def program(work: Work) -> int:
             unsent = await work.attachments.forget_unsent(work.now - UNSENT)
+            unsent += await work.deliveries.forget_old(work.now - SENT)
             return unsent + await work.idempotency.forget_old() + await work.sign_ins.forget_old()
 
         await Experiments(self.session).look_after()

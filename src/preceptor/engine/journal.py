@@ -14,6 +14,8 @@ from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.turns.facts import Ended, event
 from preceptor.domain.turns.turn import Turn
+from preceptor.domain.webhooks import Happening
+from preceptor.engine.announcing import announce
 from preceptor.engine.ports import Store, Work
 from preceptor.engine.talk import MessagePlace, Runner
 
@@ -39,6 +41,7 @@ class Batch:
     withheld: tuple[tuple[MessageId, int], ...] = ()
     fitted: tuple[ViewId, State] | None = None
     exposed: tuple[tuple[ExperimentId, Tally], ...] = ()
+    announced: tuple[tuple[Happening, dict[str, Any]], ...] = ()
 
 
 class Torn(Unavailable):
@@ -71,6 +74,8 @@ class Journal:
     """What the next request in this view is to know of how history was cut."""
     exposed: tuple[tuple[ExperimentId, Tally], ...] = ()
     """What came of the turn in the experiments that it is part of, once it has ended."""
+    announced: tuple[tuple[Happening, dict[str, Any]], ...] = ()
+    """What webhooks are told of, once the turn has ended."""
     turnstile: Any = None
     torn: bool = False
     """Something of it never reached the disk, so nothing may follow: whoever goes on begins from the log."""
@@ -98,9 +103,9 @@ class Journal:
         blobs = tuple(self.blobs.items())
         withheld = tuple(self.withheld.items())
         events, said = tuple(self.waiting), tuple(self.said)
-        batch = Batch(events, said, blobs, self.turn.ended, withheld, self.fitted, self.exposed)
+        batch = Batch(events, said, blobs, self.turn.ended, withheld, self.fitted, self.exposed, self.announced)
         self.waiting, self.said, self.blobs, self.withheld, self.fitted = [], [], {}, {}, None
-        self.exposed = ()
+        self.exposed = self.announced = ()
         return batch
 
     async def commit(self) -> None:
@@ -157,5 +162,7 @@ async def write_down(
         await work.histories.put(conversation_id, *batch.fitted)
     for experiment_id, tally in batch.exposed:
         await work.exposures.add(experiment_id, tally)
+    for happening, data in batch.announced:
+        await announce(work, happening, data, events[-1].hash)
     if batch.ended is not None and not await work.turns.settle(turn_id, batch.ended.status, events[-1].seq):
         raise Fenced(stream=StreamId(conversation_id))

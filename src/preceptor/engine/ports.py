@@ -36,6 +36,7 @@ from preceptor.engine.repositories import (
 )
 from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
 from preceptor.engine.task_rows import TaskWork
+from preceptor.engine.webhook_rows import WebhookWork
 
 Result = TypeVar("Result")
 
@@ -114,7 +115,7 @@ class ConversationRepository(Protocol):
     async def quiet_since(self, before: datetime, limit: int) -> list[tuple[OrgId, ConversationId]]: ...
 
 
-class Work(Experimenting, TaskWork, ConnectionWork, Protocol):
+class Work(Experimenting, TaskWork, ConnectionWork, WebhookWork, Protocol):
     """One transaction, opened for one owner: everything in it happens, or nothing does."""
 
     @property

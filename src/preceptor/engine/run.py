@@ -25,6 +25,7 @@ from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
 from preceptor.engine.talk import Handle, Runner, StartBeside, Tools, Webhooks
+from preceptor.engine.traced import TurnTracer
 from preceptor.engine.voice import Kept, Opening, Voice
 
 LEASE = timedelta(seconds=30)
@@ -69,6 +70,9 @@ class Means:
     webhooks: Webhooks | None = None
     errands: Errands | None = None
     """Without, whatever goes on by itself does so in this process."""
+    tracer: TurnTracer | None = None
+    traces: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
+    """Turns that have ended here, and are being handed to the tracer."""
     tasks: dict[TaskId, Handle] = field(default_factory=dict[TaskId, Handle])
     """Executions and replays that this process carries out now."""
     ending: set[TaskId] = field(default_factory=set[TaskId])

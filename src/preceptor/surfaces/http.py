@@ -41,6 +41,7 @@ from preceptor.surfaces.rest import (
     turns,
     users,
     views,
+    webhooks,
 )
 from preceptor.surfaces.rest.dispatch import Dispatch
 from preceptor.surfaces.rest.document import describe
@@ -70,6 +71,7 @@ ROUTERS = (
     agents,
     providers,
     mcp_servers,
+    webhooks,
     assignments,
     imports,
     conversations,

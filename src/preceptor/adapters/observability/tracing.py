@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from preceptor.adapters.observability.logs import REDACTOR
 from preceptor.domain.errors import Invalid
+from preceptor.engine.traced import TracedTurn, TurnTracer
+from preceptor.wire.genai import spans_of
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -35,6 +37,11 @@ class Tracing(Protocol):
         """Time what happens inside. `parent` is a caller's `traceparent` header; a broken one is as good as none."""
         ...
 
+    @property
+    def tracer(self) -> TurnTracer | None:
+        """Who is handed the spans of turns; none where nobody looks at them."""
+        ...
+
     def close(self) -> None:
         """Hand over what is left, within 3 seconds, whether or not anyone takes it."""
         ...
@@ -55,6 +62,7 @@ class _NoSpan:
 
 class _NoTracing:
     __slots__ = ()
+    tracer = None
 
     def span(self, *_: object, **__: object) -> _NoSpan:
         return _NO_SPAN
@@ -71,7 +79,9 @@ def no_tracing() -> Tracing:
     return _NO_TRACING
 
 
-def open_tracing(endpoint: str, service_name: str = "preceptor") -> Tracing:
+def open_tracing(
+    endpoint: str, service_name: str = "preceptor", *, headers: dict[str, str] | None = None, content: bool = False
+) -> Tracing:
     """Send spans to an OTLP collector, such as `http://127.0.0.1:4318/v1/traces`, in batches and from a thread."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -80,10 +90,10 @@ def open_tracing(endpoint: str, service_name: str = "preceptor") -> Tracing:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as missing:
         raise Invalid('Tracing needs more than is installed. Run `pip install "preceptor[otel]"`.') from missing
-    exporter = OTLPSpanExporter(endpoint, timeout=_SECONDS_TO_EXPORT)
+    exporter = OTLPSpanExporter(endpoint, headers=headers or None, timeout=_SECONDS_TO_EXPORT)
     provider = TracerProvider(resource=Resource.create({"service.name": service_name}), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    return _Exported(provider.get_tracer("preceptor"), provider, exporter)
+    return _Exported(provider.get_tracer("preceptor"), provider, exporter, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +106,18 @@ class _ExportedSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Exported:
-    tracer: "Tracer"
+    spans: "Tracer"
     provider: "TracerProvider"
     exporter: "SpanExporter"
+    content: bool
+
+    @property
+    def tracer(self) -> TurnTracer:
+        return ExportedTurns(self.spans, self.content)
 
     @contextmanager
     def span(self, name: str, /, *, parent: str | None = None, **attributes: Attribute) -> Generator[Span]:
-        with self.tracer.start_as_current_span(
+        with self.spans.start_as_current_span(
             name,
             context=_remote(parent) if parent else None,
             attributes=_shown(attributes),
@@ -127,6 +142,32 @@ class _Exported:
     def _hand_over(self) -> None:
         with suppress(Exception):
             self.provider.shutdown()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTurns:
+    """Hands over the spans of turns that have ended, below the request that asked for them if that was here."""
+
+    spans: "Tracer"
+    content: bool
+
+    def turn(self, traced: TracedTurn) -> None:
+        from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+
+        above: dict[str | None, Any] = {None: None}
+        for record in spans_of(traced.turn_id, traced.conversation_id, traced.events, traced.prompts):
+            span = self.spans.start_span(
+                record.name,
+                context=above[record.parent],
+                kind=SpanKind.CLIENT if record.client else SpanKind.INTERNAL,
+                attributes=_shown(record.attributes),
+                start_time=record.start * 1000,
+            )
+            if record.error is not None:
+                span.set_attribute("error.type", record.error)
+                span.set_status(StatusCode.ERROR, record.error)
+            above[record.key] = set_span_in_context(span)
+            span.end(record.end * 1000)
 
 
 def _shown(attributes: dict[str, Attribute]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from sqlalchemy.exc import DBAPIError
 
 from preceptor.adapters.storage import schema
-from preceptor.adapters.storage.connection_tables import metadata
 from preceptor.adapters.storage.copying import (
     Progress,
     copy_pages,
@@ -29,6 +28,7 @@ from preceptor.adapters.storage.lockfile import Lock
 from preceptor.adapters.storage.opening import Database, PostgresDatabase, SqliteFile, prepare_folder, upgrade
 from preceptor.adapters.storage.snapshots import PostgresSnapshot, SqliteSnapshot, snapshot_of, sqlite_snapshot
 from preceptor.adapters.storage.verifying import verify
+from preceptor.adapters.storage.webhook_tables import metadata
 from preceptor.domain.errors import CannotStart
 
 SIDECARS = ("-wal", "-shm")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, LiteralString, cast
 from sqlalchemy import MetaData, NullPool, Table, create_engine, func, select
 
 from preceptor.adapters.storage import schema
-from preceptor.adapters.storage.connection_tables import metadata
 from preceptor.adapters.storage.opening import SqliteFile
 from preceptor.adapters.storage.snapshots import PostgresSnapshot, Snapshot, SqliteSnapshot
 from preceptor.adapters.storage.statements import Row, Statement, insert_into
+from preceptor.adapters.storage.webhook_tables import metadata
 
 if TYPE_CHECKING:
     import psycopg

@@ -25,6 +25,7 @@ from preceptor.adapters.storage.tasks import SqlTasks
 from preceptor.adapters.storage.turns import SqlTurns
 from preceptor.adapters.storage.users import SqlUsers
 from preceptor.adapters.storage.views import SqlViews
+from preceptor.adapters.storage.webhooks import SqlDeliveries, SqlWebhooks
 from preceptor.domain.ids import OrgId
 from preceptor.domain.ownership import INSTALLATION
 
@@ -126,6 +127,14 @@ class SqlWork(Transaction):
     @property
     def mcp_servers(self) -> SqlMcpServers:
         return SqlMcpServers(self)
+
+    @property
+    def webhooks(self) -> SqlWebhooks:
+        return SqlWebhooks(self)
+
+    @property
+    def deliveries(self) -> SqlDeliveries:
+        return SqlDeliveries(self)
 
     @property
     def idempotency(self) -> SqlIdempotency:

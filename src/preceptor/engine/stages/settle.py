@@ -14,6 +14,7 @@ from preceptor.domain.turns.calls import CallEnded, CallOutcome
 from preceptor.domain.turns.facts import TURN_ENDED, Ended, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import CLIENT_TOOLS, Settle
 from preceptor.domain.turns.turn import Lane
+from preceptor.domain.webhooks import Happening
 from preceptor.engine.exposing import exposures_of, raise_alarms
 from preceptor.engine.guarding import STOPS
 from preceptor.engine.run import Run
@@ -55,6 +56,8 @@ async def settle(run: Run, step: Settle) -> None:
     if _unjudged(run):
         withhold_brought(run)
     run.journal.exposed = exposed = exposures_of(run)
+    if step.status is TurnStatus.BLOCKED:
+        run.journal.announced = ((Happening.TURN_BLOCKED, _blocked(run)),)
     await run.journal.commit()
     raise_alarms(run, exposed)
     if run.means.settled is not None:
@@ -78,6 +81,13 @@ def _unjudged(run: Run) -> bool:
 def _stopped_by_plan(run: Run) -> bool:
     turn = run.turn
     return turn.planned is not None and turn.planned.flow is not Flow.CONTINUE and turn.withheld is None
+
+
+def _blocked(run: Run) -> dict[str, Any]:
+    """What those outside are told: where it was, and who stopped it. Not a word of what was said."""
+    by = "rules" if run.turn.kept_back else "plan" if _stopped_by_plan(run) else "guardian"
+    where = {"conversationId": run.journal.conversation_id, "turnId": run.turn.turn_id}
+    return {**where, "agentId": run.pins.agent_id, "blockedBy": by}
 
 
 def _finish(run: Run, message: Message | None) -> Finish | None:

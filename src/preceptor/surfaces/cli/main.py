@@ -27,6 +27,7 @@ from preceptor.surfaces.cli import (
     replay,
     serve,
     users,
+    webhooks,
     worker,
 )
 from preceptor.surfaces.cli.console import AsJson, complain, say, say_json
@@ -79,6 +80,7 @@ app.add_typer(mcp_servers.app, name="mcp-servers")
 app.add_typer(keys.app, name="keys")
 app.add_typer(users.app, name="users")
 app.add_typer(orgs.app, name="orgs")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(database.app, name="db")
 app.command("doctor")(doctor.doctor)
 

@@ -155,7 +155,11 @@ async def _serve(settings: "Settings", welcome: Welcome) -> None:
     metrics, tracing = Metrics(), _tracing(settings)
     try:
         async with open_preceptor(
-            settings, committed=metrics.commit, settled=metrics.turn, adopt_key=_adopts(settings)
+            settings,
+            committed=metrics.commit,
+            settled=metrics.turn,
+            adopt_key=_adopts(settings),
+            tracer=tracing.tracer,
         ) as preceptor:
             server = Server(create_app(preceptor, metrics, tracing))
             with listen(settings) as socket, server.heeding_signals():
@@ -192,9 +196,9 @@ def quieten(level: str) -> None:
 
 
 def _tracing(settings: "Settings") -> "Tracing":
-    from preceptor.adapters.observability.tracing import no_tracing, open_tracing
+    from preceptor.adapters.observability.opening import tracing_of
 
-    return open_tracing(settings.otel_endpoint) if settings.otel_endpoint else no_tracing()
+    return tracing_of(settings)
 
 
 def hide(settings: "Settings", secrets: "Secrets") -> None:

@@ -3,7 +3,7 @@
 from alembic import context
 from sqlalchemy import Connection
 
-from preceptor.adapters.storage.connection_tables import metadata
+from preceptor.adapters.storage.webhook_tables import metadata
 
 connection: Connection = context.config.attributes["connection"]
 context.configure(

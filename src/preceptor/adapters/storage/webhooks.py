@@ -1,0 +1,163 @@
+"""Webhooks in SQL, and the outbox: what is to be sent to them, and what became of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Integer, bindparam, delete, literal_column, select, update
+
+from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
+from preceptor.adapters.storage.webhook_tables import deliveries, webhooks
+from preceptor.domain.ids import OrgId
+from preceptor.domain.times import from_micros, to_micros
+from preceptor.domain.webhooks import Delivery, DeliveryStatus, Webhook
+
+ONE, NONE = literal_column("1", Integer), literal_column("0", Integer)
+LATER_THAN_ALL = "n"
+"""After every id: they begin with `msg_`."""
+ADD = insert_into(webhooks)
+_THIS = (mine(webhooks), webhooks.c.id == bindparam("named"))
+FIND = Statement.of(select(webhooks.c.body, webhooks.c.sealed).where(*_THIS))
+REPLACE = Statement.of(update(webhooks).where(*_THIS).values(body=bindparam("to_body")))
+REMOVE = Statement.of(delete(webhooks).where(*_THIS))
+ALL = Statement.of(select(webhooks.c.body).where(mine(webhooks)).order_by(webhooks.c.id))
+
+_SHOWN = (deliveries.c.org, deliveries.c.open, deliveries.c.status, deliveries.c.due, deliveries.c.body)
+_ONE = (mine(deliveries), deliveries.c.id == bindparam("named"))
+_OF = (mine(deliveries), deliveries.c.webhook == bindparam("of"))
+ADD_DELIVERY = insert_into(deliveries)
+FIND_DELIVERY = Statement.of(select(*_SHOWN).where(*_ONE))
+MESSAGE = Statement.of(select(deliveries.c.message).where(*_ONE))
+KEEP = Statement.of(
+    update(deliveries)
+    .where(*_ONE)
+    .values(
+        open=bindparam("to_open"),
+        status=bindparam("to_status"),
+        due=bindparam("to_due"),
+        worker=bindparam("to_worker"),
+        body=bindparam("to_body"),
+    )
+)
+PAGE = Statement.of(
+    limited(select(*_SHOWN).where(*_OF, deliveries.c.id < bindparam("before")).order_by(deliveries.c.id.desc()))
+)
+GIVE_UP = Statement.of(
+    update(deliveries)
+    .where(*_OF, deliveries.c.open == ONE)
+    .values(open=bindparam("to_open"), status=bindparam("to_status"))
+)
+FORGET = Statement.of(delete(deliveries).where(*_OF))
+CLAIM = Statement.of(
+    update(deliveries)
+    .where(*_ONE, deliveries.c.open == ONE, deliveries.c.due == bindparam("seen"))
+    .values(due=bindparam("to_due"), worker=bindparam("to_worker"))
+)
+# Sending is the installation's: a process sends what is due in every organisation.
+DUE = Statement.of(
+    limited(
+        select(*_SHOWN).where(deliveries.c.open == ONE, deliveries.c.due <= bindparam("now")).order_by(deliveries.c.due)
+    )
+)
+RELEASE = Statement.of(
+    update(deliveries)
+    .where(deliveries.c.open == ONE, deliveries.c.worker.is_not(None), deliveries.c.worker != bindparam("but"))
+    .values(due=bindparam("now"), worker=bindparam("to_worker"))
+)
+# A sweep of the installation, over all organisations.
+FORGET_OLD = Statement.of(
+    delete(deliveries).where(deliveries.c.created < bindparam("before"), deliveries.c.open == NONE)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlWebhooks:
+    work: Transaction
+
+    async def add(self, webhook: Webhook, sealed: bytes) -> None:
+        await self.work.run(ADD, id=webhook.webhook_id, sealed=sealed, body=webhook.model_dump_json())
+
+    async def replace(self, webhook: Webhook) -> None:
+        await self.work.run(REPLACE, named=webhook.webhook_id, to_body=webhook.model_dump_json())
+
+    async def remove(self, webhook_id: str) -> None:
+        """With everything that was ever sent to it."""
+        await self.work.run(FORGET, of=webhook_id)
+        await self.work.run(REMOVE, named=webhook_id)
+
+    async def find(self, webhook_id: str) -> tuple[Webhook, bytes] | None:
+        row = await self.work.one(FIND, named=webhook_id)
+        return (Webhook.model_validate_json(row[0]), row[1]) if row else None
+
+    async def all(self) -> list[Webhook]:
+        return [Webhook.model_validate_json(row[0]) for row in await self.work.all(ALL)]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDeliveries:
+    work: Transaction
+
+    async def add(self, delivery: Delivery, message: bytes) -> None:
+        await self.work.run(
+            ADD_DELIVERY,
+            id=delivery.delivery_id,
+            webhook=delivery.webhook_id,
+            open=1,
+            status=delivery.status.value,
+            due=to_micros(delivery.next_attempt_at or delivery.created_at),
+            worker=None,
+            created=to_micros(delivery.created_at),
+            message=message,
+            body=delivery.model_dump_json(),
+        )
+
+    async def keep(self, delivery: Delivery) -> None:
+        """Write down how it stands. Nobody holds it any more."""
+        await self.work.run(
+            KEEP,
+            named=delivery.delivery_id,
+            to_open=int(delivery.status is DeliveryStatus.PENDING),
+            to_status=delivery.status.value,
+            to_due=to_micros(delivery.next_attempt_at or delivery.created_at),
+            to_worker=None,
+            to_body=delivery.model_dump_json(),
+        )
+
+    async def find(self, delivery_id: str) -> Delivery | None:
+        row = await self.work.one(FIND_DELIVERY, named=delivery_id)
+        return _delivery(row) if row else None
+
+    async def message(self, delivery_id: str) -> bytes | None:
+        row = await self.work.one(MESSAGE, named=delivery_id)
+        return row[0] if row else None
+
+    async def page(self, webhook_id: str, before: str | None, limit: int) -> list[Delivery]:
+        """The newest first. Ids grow with time, so the last of them says where to go on."""
+        rows = await self.work.all(PAGE, of=webhook_id, before=before or LATER_THAN_ALL, limit=limit)
+        return [_delivery(row) for row in rows]
+
+    async def give_up(self, webhook_id: str) -> int:
+        return await self.work.run(GIVE_UP, of=webhook_id, to_open=0, to_status=DeliveryStatus.FAILED.value)
+
+    async def due(self, now: datetime, limit: int) -> list[tuple[OrgId, Delivery]]:
+        rows = await self.work.all(DUE, now=to_micros(now), limit=limit)
+        return [(OrgId(row[0]), _delivery(row)) for row in rows]
+
+    async def claim(self, delivery: Delivery, worker: str, until: datetime) -> bool:
+        assert delivery.next_attempt_at is not None
+        seen, then = to_micros(delivery.next_attempt_at), to_micros(until)
+        return bool(await self.work.run(CLAIM, named=delivery.delivery_id, seen=seen, to_due=then, to_worker=worker))
+
+    async def release(self, but: str, now: datetime) -> int:
+        return await self.work.run(RELEASE, but=but, now=to_micros(now), to_worker=None)
+
+    async def forget_old(self, before: datetime) -> int:
+        return await self.work.run(FORGET_OLD, before=to_micros(before))
+
+
+def _delivery(row: tuple[Any, ...]) -> Delivery:
+    """What changes in passing, for many at once, is in columns: they win."""
+    _, is_open, status, due, body = row
+    stands = {"status": DeliveryStatus(status), "next_attempt_at": from_micros(due) if is_open else None}
+    return Delivery.model_validate_json(body).model_copy(update=stands)

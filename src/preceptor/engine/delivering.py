@@ -1,0 +1,155 @@
+"""Delivering: what was announced is posted until someone takes it, or nobody has for too long.
+
+A message is claimed before it is posted and settled afterwards. Whoever dies in between has it posted again by
+another: each arrives at least once, under the same id.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
+from preceptor.domain.ids import OrgId
+from preceptor.domain.ownership import SYSTEM, Caller
+from preceptor.domain.webhooks import GONE, Attempt, Delivery, DeliveryStatus, Webhook, pause_after, signed
+from preceptor.engine.audit import note
+from preceptor.engine.calling_out import NoWebhooks
+from preceptor.engine.ports import Work
+from preceptor.engine.session import Session
+from preceptor.engine.talk import Handle
+
+PATIENCE = 15.0
+"""Seconds for one answer."""
+AT_ONCE = 32
+FOR_ONE = 4
+"""Messages on their way to one webhook: one that does not answer holds up no other."""
+NO_MORE = "{} No one took the message in {} attempts, so the webhook was switched off."
+UNWANTED = "It answered 410: it wants no more. The webhook was switched off."
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message on its way."""
+
+    url: str
+    secret: str = field(repr=False)
+    id: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    session: Session
+    attempts: int
+    first_pause: float
+    on_the_way: dict[str, tuple[str, Handle]] = field(default_factory=dict[str, tuple[str, Handle]])
+
+    async def go_on(self, *, alone: bool) -> None:
+        """Until it is stopped. Where no other process can be at work, what was claimed was left behind."""
+        means = self.session.means
+        released = not alone
+        while True:
+            try:
+                if not released:
+                    await self._release()
+                    released = True
+                await self.send_due()
+            except (Unavailable, DiskFull):
+                pass  # the next beat finds it again
+            except Exception as error:  # noqa: BLE001 - whatever happens, others are still to be told
+                means.runner.report("the delivery of messages", error)
+            await means.runner.pause(means.beat)
+
+    async def _release(self) -> None:
+        """Take up what other processes were about to send: they are gone."""
+        worker, soon = self.session.means.worker, timedelta(seconds=PATIENCE) + self.session.means.lease
+        if await self.session.read(lambda work: work.deliveries.due(work.now + soon + soon, 1)):
+            await self.session.write(lambda work: work.deliveries.release(worker, work.now))
+
+    async def send_due(self) -> None:
+        """Begin to send what is due, as much as there is room for."""
+        means = self.session.means
+        for one in [name for name, (_, handle) in self.on_the_way.items() if handle.ended]:
+            del self.on_the_way[one]
+        for org, delivery in await self.session.read(lambda work: work.deliveries.due(work.now, AT_ONCE * FOR_ONE)):
+            ours = [webhook for webhook, _ in self.on_the_way.values()]
+            if len(ours) >= AT_ONCE:
+                return
+            id_ = delivery.delivery_id
+            if id_ not in self.on_the_way and ours.count(delivery.webhook_id) < FOR_ONE:
+                handle = means.runner.spawn(f"delivery {id_}", self._delivered(org, delivery))
+                self.on_the_way[id_] = delivery.webhook_id, handle
+
+    async def _delivered(self, org: OrgId, delivery: Delivery) -> None:
+        owner = SYSTEM.owner.model_copy(update={"org_id": org})
+        session = replace(self.session, caller=Caller(owner, SYSTEM.permissions, "system"), once=None)
+        try:
+            letter = await self._claimed(session, delivery)
+            if letter is not None:
+                attempt, status = await post(session, letter)
+                await self._settled(session, delivery.delivery_id, attempt, status)
+        except (Unavailable, DiskFull):
+            pass  # it is still claimed, and sent again when that is over
+        except Exception as error:  # noqa: BLE001 - the same
+            session.means.runner.report(f"delivery {delivery.delivery_id}", error)
+
+    async def _claimed(self, session: Session, delivery: Delivery) -> Letter | None:
+        means = session.means
+
+        async def program(work: Work) -> Letter | None:
+            until = work.now + timedelta(seconds=PATIENCE) + means.lease
+            row = await work.webhooks.find(delivery.webhook_id)
+            body = await work.deliveries.message(delivery.delivery_id)
+            if row is None or body is None or not await work.deliveries.claim(delivery, means.worker, until):
+                return None
+            webhook, sealed = row
+            secret = session.seal.open(sealed, webhook.context(work.org)).decode()
+            return Letter(webhook.url, secret, delivery.delivery_id, body)
+
+        return await session.write(program)
+
+    async def _settled(self, session: Session, delivery_id: str, attempt: Attempt, status: int | None) -> None:
+        async def program(work: Work) -> None:
+            before = await work.deliveries.find(delivery_id)
+            if before is None or before.status is not DeliveryStatus.PENDING:
+                return
+            tries = before.attempts + 1
+            over = tries >= self.attempts or status == GONE
+            news: dict[str, Any] = {"attempts": tries, "last_attempt": attempt, "next_attempt_at": None}
+            if attempt.ok:
+                news["status"] = DeliveryStatus.DELIVERED
+            elif over:
+                news["status"] = DeliveryStatus.FAILED
+            else:
+                news["next_attempt_at"] = work.now + timedelta(seconds=pause_after(tries, self.first_pause))
+            await work.deliveries.keep(before.model_copy(update=news))
+            row = await work.webhooks.find(before.webhook_id)
+            if over and not attempt.ok and row is not None:
+                why = UNWANTED if status == GONE else NO_MORE.format(attempt.sentence, tries)
+                await _switch_off(work, session, row[0], why)
+
+        await session.write(program)
+
+
+async def _switch_off(work: Work, session: Session, webhook: Webhook, why: str) -> None:
+    stamp = {"updated_at": work.now, "revision": webhook.revision + 1}
+    await work.webhooks.replace(webhook.model_copy(update={"enabled": False, "disabled_because": why, **stamp}))
+    await work.deliveries.give_up(webhook.webhook_id)
+    await note(work, session.caller, "webhook.disabled", webhookId=webhook.webhook_id, why=why)
+
+
+async def post(session: Session, letter: Letter) -> tuple[Attempt, int | None]:
+    """Post a message once: what came of it, and which status was answered."""
+    webhooks, world = session.means.webhooks, session.world
+    if webhooks is None:
+        raise NoWebhooks
+    began, now, status = world.monotonic(), world.now(), None
+    headers = signed(letter.secret, letter.id, now, letter.body)
+    try:
+        status = (await webhooks.call("POST", letter.url, headers, letter.body, PATIENCE)).status
+        said = f"It answered {status}."
+    except PreceptorError as failure:
+        said = str(failure)
+    seconds = round(world.monotonic() - began, 3)
+    ok = status is not None and 200 <= status < 300
+    return Attempt(at=now, ok=ok, sentence=said, seconds=seconds), status

@@ -1,0 +1,133 @@
+"""`preceptor webhooks`: addresses that are told what happens in the organisation `default`."""
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from preceptor.surfaces.cli.connection import api
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+
+app = typer.Typer(no_args_is_help=True, help="Have addresses told what happens, signed and tried until it arrives.")
+
+WebhookId = Annotated[str, typer.Argument(metavar="ID", help="As `preceptor webhooks list` shows it.")]
+
+
+@app.command("list")
+def list_webhooks(as_json: AsJson = False) -> None:
+    """List the webhooks, without their secrets."""
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        found = list(preceptor.items("/api/webhooks"))
+    if as_json:
+        say_json(found)
+        return
+    rows = [(one["webhookId"], one["url"], ", ".join(one["events"]), _state(one)) for one in found]
+    say_table(("id", "address", "told of", "state"), rows)
+
+
+@app.command()
+def add(
+    url: Annotated[str, typer.Argument(help="Where to post; PRECEPTOR_EGRESS_ALLOW must name it.")],
+    event: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="version.published, label.moved, experiment.ended or turn.blocked; may be given again. Default: all.",
+        ),
+    ] = None,
+    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Have an address told. The secret for checking signatures is shown once.
+
+    [bold]Examples[/bold]
+      preceptor webhooks add https://hooks.example.com/preceptor
+      preceptor webhooks add https://hooks.example.com/alarm --event turn.blocked
+    """
+    from preceptor.settings import Settings
+
+    new: dict[str, Any] = {"url": url, "description": description} | ({"events": event} if event else {})
+    with api(Settings.load()) as preceptor:
+        made = preceptor.post("/api/webhooks", new)
+    if as_json:
+        say_json(made)
+        return
+    say((made["secret"], "bold"))
+    say((f"Webhook {made['webhookId']}. Its secret is shown this once: keep it now.", "dim"))
+
+
+@app.command()
+def remove(webhook_id: WebhookId) -> None:
+    """Forget a webhook, and what was sent to it."""
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        preceptor.delete(_path(webhook_id))
+    say(f"Webhook {webhook_id} is removed.")
+
+
+@app.command("test")
+def post(webhook_id: WebhookId, as_json: AsJson = False) -> None:
+    """Post one signed message, now and once, and say what came of it. Exits with 1 if it was not taken."""
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        attempt = preceptor.post(f"{_path(webhook_id)}/test")
+    if as_json:
+        say_json(attempt)
+    else:
+        say(f"{attempt['sentence']} It took {attempt['seconds']:.2f} s.")
+    if not attempt["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def deliveries(
+    webhook_id: WebhookId,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many, the newest first.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List what was sent to a webhook, or is to be."""
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        found = preceptor.get(f"{_path(webhook_id)}/deliveries", limit=limit)["items"]
+    if as_json:
+        say_json(found)
+        return
+    rows = [
+        (one["deliveryId"], one["event"], one["createdAt"], one["status"], str(one["attempts"]), _last(one))
+        for one in found
+    ]
+    say_table(("id", "event", "happened", "status", "attempts", "last"), rows)
+
+
+@app.command()
+def redeliver(
+    webhook_id: WebhookId,
+    delivery_id: Annotated[
+        str, typer.Argument(metavar="DELIVERY", help="As `preceptor webhooks deliveries` shows it.")
+    ],
+) -> None:
+    """Send a message again, under the id it had."""
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        preceptor.post(f"{_path(webhook_id)}/deliveries/{quote(delivery_id, safe='')}/redeliver")
+    say(f"{delivery_id} is sent again.")
+
+
+def _path(webhook_id: str) -> str:
+    return f"/api/webhooks/{quote(webhook_id, safe='')}"
+
+
+def _state(webhook: dict[str, Any]) -> str:
+    if webhook["enabled"]:
+        return "on"
+    return f"off: {webhook['disabledBecause']}" if webhook["disabledBecause"] else "off"
+
+
+def _last(delivery: dict[str, Any]) -> str:
+    return delivery["lastAttempt"]["sentence"] if delivery["lastAttempt"] else ""
