@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make serve` and `make test`. Everything else is listed by `make help`.
 .DEFAULT_GOAL := help
-.PHONY: help serve test check format lint types layers bench coverage docs nightly lock clean
+.PHONY: help serve test check format lint types layers site bench coverage docs nightly lock clean
 
 PYTHON ?= python3
 # Every command and every test starts a Python: what it imports is compiled once.
@@ -27,7 +27,7 @@ coverage: $(DEVELOP)  ## the same with a report of the lines that no test reache
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-check: lint types layers  ## format, lint, types, import contracts
+check: lint types layers site  ## format, lint, types, import contracts, the documentation site
 
 format: $(DEVELOP)  ## fix what can be fixed
 	$(BIN)/ruff check --fix --quiet
@@ -43,11 +43,14 @@ types: $(DEVELOP)
 layers: $(DEVELOP)
 	$(BIN)/lint-imports
 
+site: $(DEVELOP)  ## build the documentation site into site/; a link that leads nowhere fails
+	$(BIN)/zensical build --strict --clean
+
 bench: $(DEVELOP)  ## ratios against the baselines, measured in one interleaved run
 	$(BIN)/python -m benchmarks
 
-docs: $(DEVELOP)  ## write the reference pages that come from the code
-	$(BIN)/python tools/document.py
+docs: $(DEVELOP)  ## write the reference pages and the table of contents that come from the code
+	$(BIN)/python -m tools.document
 
 nightly: $(DEVELOP)  ## the same tests with the large sample sizes
 	@tools/chromium.sh

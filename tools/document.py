@@ -5,12 +5,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
+
 from preceptor.app import Preceptor
 from preceptor.domain.reasoning.routing import BINDING, ROUTING, patience
 from preceptor.domain.reasoning.verdict import GATE
 from preceptor.domain.reasoning.visibility import OUTPUTS
 from preceptor.settings import PREFIX, Settings
 from preceptor.surfaces.http import create_app
+from tools.reference.commands import commands_page
+from tools.reference.events import events_page
+from tools.reference.failures import failures_page
+from tools.reference.rest import rest_page, values_page
+from tools.site import SITE, configuration
 
 ROOT = Path(__file__).parent.parent
 HEAD = """# Settings
@@ -57,15 +64,25 @@ def tables_page() -> str:
 
 def openapi_page() -> str:
     """The document of the HTTP API, as a server with these settings gives it at /openapi.json."""
+    return json.dumps(_app().openapi(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _app() -> FastAPI:
     nothing: Any = None
-    app = create_app(Preceptor(nothing, Settings.model_construct(), nothing))
-    return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"
+    return create_app(Preceptor(nothing, Settings.model_construct(), nothing))
 
 
+REFERENCE = ROOT / "docs" / "reference"
 PAGES = {
-    ROOT / "docs" / "reference" / "settings.md": settings_page,
-    ROOT / "docs" / "reference" / "decision-tables.md": tables_page,
-    ROOT / "docs" / "reference" / "openapi.json": openapi_page,
+    REFERENCE / "settings.md": settings_page,
+    REFERENCE / "decision-tables.md": tables_page,
+    REFERENCE / "openapi.json": openapi_page,
+    REFERENCE / "rest.md": lambda: rest_page(_app()),
+    REFERENCE / "values.md": lambda: values_page(_app()),
+    REFERENCE / "command-line.md": commands_page,
+    REFERENCE / "errors.md": failures_page,
+    REFERENCE / "events.md": events_page,
+    SITE: configuration,
 }
 
 if __name__ == "__main__":

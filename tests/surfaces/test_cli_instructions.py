@@ -283,7 +283,8 @@ def test_an_agent_is_made_given_instructions_and_asked_what_it_is_told(on: Cli):
     stays = on("agents", "assign", "support", "refund-policy", "--version", "1.0.0")
     assert "1.0.0 (exact" in stays.out
     assert "2.0.0 is newer" in on("agents", "show", "support").out
-    assert "already" in on("agents", "assign", "support", "refund-policy", "--version", "2.0.0").refusal
+    assert "2.0.0 (exact" in on("agents", "assign", "support", "refund-policy", "--version", "2.0.0").out
+    assert "is newer" not in on("agents", "show", "support").out
 
 
 def test_what_an_agent_was_told_before_can_be_asked(cli: Cli):

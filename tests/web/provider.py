@@ -9,7 +9,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,9 +51,9 @@ class Provider:
     instead: str | None = None
     """What is answered instead, whatever is asked."""
 
-    def pieces(self, body: dict[str, Any]) -> Iterator["Piece"]:
+    def pieces(self, body: dict[str, Any], answers: "Answers") -> Iterator["Piece"]:
         planning = [tool["function"]["name"] for tool in body.get("tools") or ()] == [PLAN]
-        return pieces(body) if planning or self.instead is None else iter([self.instead])
+        return answers(body) if planning or self.instead is None else iter([self.instead])
 
     @contextmanager
     def holding(self) -> Generator[threading.Event]:
@@ -69,6 +69,8 @@ THINKING = 0.2
 """Seconds for which a model says nothing, so that what it said before is passed on."""
 Piece = str | tuple[str, dict[str, Any]] | float | None
 """Text, a call of a tool, a pause, or a place to wait at."""
+Answers = Callable[[dict[str, Any]], Iterator[Piece]]
+"""What is answered to a request."""
 
 
 def pieces(body: dict[str, Any]) -> Iterator[Piece]:
@@ -143,7 +145,7 @@ def _deltas(piece: str | tuple[str, dict[str, Any]], index: int) -> Iterator[dic
     yield {"tool_calls": [{"index": index, "id": f"call_{threading.get_ident()}_{index}", "function": function}]}
 
 
-def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
+def _handler(provider: Provider, answers: Answers) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -161,7 +163,7 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             called, words, calls = False, 0, 0
-            for piece in provider.pieces(body):
+            for piece in provider.pieces(body, answers):
                 if piece is None:
                     provider.reached.set()
                     provider.gate.wait(HELD)
@@ -194,7 +196,7 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def providing() -> Generator[Provider]:
+def providing(answers: Answers = pieces) -> Generator[Provider]:
     made = Provider()
     made.gate.set()
 
@@ -202,7 +204,7 @@ def providing() -> Generator[Provider]:
         def handle_error(self, request: Any, client_address: Any) -> None:
             """Whoever asked has gone: the turn was stopped."""
 
-    server = Server(("127.0.0.1", 0), _handler(made))
+    server = Server(("127.0.0.1", 0), _handler(made, answers))
     made.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

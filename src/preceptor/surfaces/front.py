@@ -4,7 +4,6 @@ It gives the request an id, refuses foreign hosts and oversized headers, adds se
 answers for what nobody expected: beyond it there is no one who would add those headers.
 """
 
-import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from preceptor.adapters.observability.logs import logger
 from preceptor.adapters.observability.metrics import Metrics
 from preceptor.adapters.observability.tracing import Tracing
 from preceptor.adapters.world import RealWorld
+from preceptor.surfaces.hosts import host_name
 from preceptor.surfaces.problems import MEDIA_TYPE, Problem
 from preceptor.surfaces.streams import Streams
 
@@ -25,7 +25,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+?)\.?)(?::\d{1,5})?", re.ASCII)
 MOST_HEADERS = 100
 LARGEST_HEADERS = 32_768
 SECURITY = [
@@ -116,12 +115,6 @@ class Front:
 class Answered:
     status: int = 0
     """0 until the answer has begun."""
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header, without its port; empty when it is not a name."""
-    found = _HOST.fullmatch(host)
-    return (found[1] or found[2]).lower() if found else ""
 
 
 def _sender(send: Send, request_id: str, answered: Answered) -> Send:

@@ -7,34 +7,29 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from preceptor.adapters.storage import schema
 from preceptor.adapters.storage.failures import of_sqlite
+from preceptor.adapters.storage.locating import Database, PostgresDatabase, SqliteFile, locate
 from preceptor.adapters.storage.lockfile import Lock
 from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.domain.errors import CannotStart, DiskFull
 from preceptor.engine.ports import Store, World
 
 Committed = Callable[[int, float], None]
-FORMS = "Write it as sqlite:///path/to/file.db or postgresql://user:password@host/database."
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteFile:
-    path: Path
-
-    @property
-    def url(self) -> str:
-        return f"sqlite:///{self.path}"
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresDatabase:
-    url: str
-
-
-Database = SqliteFile | PostgresDatabase
+__all__ = [
+    "Database",
+    "Opened",
+    "PostgresDatabase",
+    "SqliteFile",
+    "locate",
+    "of_start",
+    "open_store",
+    "prepare_folder",
+    "revision_of",
+    "unusable",
+    "upgrade",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +37,6 @@ class Opened:
     store: Store
     announce: Callable[[str | None], None]
     """Leave word for other commands of where this process listens. Says nothing on PostgreSQL."""
-
-
-def locate(url: str) -> Database:
-    """Read a database URL."""
-    scheme, _, rest = url.partition("://")
-    if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
-        return SqliteFile(Path(rest[1:]).expanduser().absolute())
-    if scheme in {"postgresql", "postgres"}:
-        try:
-            urlsplit(url).port  # noqa: B018 - raises when the port is not a number
-        except ValueError:
-            raise CannotStart(f"PRECEPTOR_DATABASE_URL names a port that is not a number. {FORMS}") from None
-        return PostgresDatabase("postgresql://" + rest)
-    raise CannotStart(f"PRECEPTOR_DATABASE_URL is not a database address we know. {FORMS}")
 
 
 @asynccontextmanager

@@ -164,9 +164,9 @@ def assign(  # noqa: PLR0913, PLR0917 - the options of a command
         try:
             made = preceptor.post(_path(agent, "instructions"), body | {"instructionId": named})
         except Declined as declined:
-            if declined.status != 409 or version is not None:
+            if declined.status != 409:
                 raise
-            made = preceptor.put(_path(agent, "instructions", found["familyId"]), body)
+            made = preceptor.put(_path(agent, "instructions", named), body)
     if as_json:
         say_json(made)
     else:

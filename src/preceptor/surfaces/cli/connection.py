@@ -156,8 +156,8 @@ def api(settings: "Settings") -> Generator[Api]:
 
 def find_server(settings: "Settings") -> str | None:
     """Where the server that holds our SQLite file answers. Waits for another command to finish, but not for long."""
+    from preceptor.adapters.storage.locating import SqliteFile, locate
     from preceptor.adapters.storage.lockfile import holder
-    from preceptor.adapters.storage.opening import SqliteFile, locate
 
     database = locate(settings.database)
     if not isinstance(database, SqliteFile):
@@ -217,7 +217,7 @@ def _known_key(settings: "Settings", server: str) -> str:
 
 def host_header(settings: "Settings", url: str) -> dict[str, str]:
     """A Host header the server answers to: it may be set up for other names than the address we call."""
-    from preceptor.surfaces.front import host_name
+    from preceptor.surfaces.hosts import host_name
 
     allowed = [host.strip("[]").lower() for host in settings.allowed_hosts]
     if "*" in allowed or not allowed or host_name(urlsplit(url).netloc) in allowed:

@@ -1,0 +1,71 @@
+"""Every block of code in the documents runs, or says why it does not."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.docs.blocks import PAGES, Block, blocks, name_of
+from tests.docs.running import SHELL, run
+from tests.requirements import covers
+from tests.serving import Served, serving
+from tests.web.provider import PLAN, PLANNED, Piece, Provider, providing
+
+READERS = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
+PROSE = frozenset({"text", "markdown"})
+NOT_RUN: dict[str, tuple[str, ...]] = {
+    "README.md": (
+        "tools/newcomer.py runs it",
+        "it runs these tests",
+    ),
+}
+"""The blocks that are not run, by page and in order: why not."""
+
+
+def runnable(page: Path) -> list[Block]:
+    return [block for block in blocks(page) if block.excuse is None and block.language in {"python", *SHELL}]
+
+
+RUNNABLE = [page for page in PAGES if runnable(page)]
+
+
+def answers(request: dict[str, Any]) -> Iterator[Piece]:
+    """A model that understands every request and does what it asks."""
+    planning = [tool["function"]["name"] for tool in request.get("tools") or ()] == [PLAN]
+    yield (PLAN, PLANNED) if planning else "Understood, and done."
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with providing(answers) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> Iterator[Served]:
+    """The one server that all pages speak to, as a reader's does who tries one after the other."""
+    with serving(tmp_path_factory.mktemp("data"), PRECEPTOR_MODEL_URL=provider.url) as running:
+        yield running
+
+
+@covers("R127", "R128", "R186")
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, served: Served, provider: Provider):
+    run(runnable(page), tmp_path, served, provider.url)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_says_what_it_is_and_data_can_be_read(page: Path):
+    for block in blocks(page):
+        assert block.language in {"python", *SHELL, *READERS, *PROSE}, f"line {block.line}: {block.language!r}"
+        if block.excuse is None and block.language in READERS:
+            READERS[block.language](block.code)
+
+
+def test_what_is_not_run_is_known_and_has_a_reason():
+    found = {name_of(page): tuple(block.excuse for block in blocks(page) if block.excuse) for page in PAGES}
+    assert {page: excuses for page, excuses in found.items() if excuses} == NOT_RUN
