@@ -111,6 +111,18 @@ def test_a_setting_that_names_no_model_is_told_at_start(setting: str):
         registry({}, **{setting: "gpt-4o"})
 
 
+def test_a_proxy_of_a_provider_is_asked_where_its_own_client_would_look():
+    keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    proxies = {"OPENAI_BASE_URL": "http://10.0.0.7:4000/openai/v1", "ANTHROPIC_BASE_URL": "https://proxy.example"}
+    models = registry(keys | proxies)
+    openai, anthropic = models.find("openai:gpt-4o"), models.find("anthropic:claude-haiku-4-5")
+    assert isinstance(openai, OpenAICompatible)
+    assert isinstance(anthropic, Anthropic)
+    assert (openai.url, anthropic.url) == ("http://10.0.0.7:4000/openai/v1", "https://proxy.example/v1")
+    with pytest.raises(CannotStart, match="OPENAI_BASE_URL"):
+        registry({"OPENAI_BASE_URL": "ftp://host"})
+
+
 @pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://host", "http://user:pass@host/v1", "http://"])
 def test_a_server_without_a_plain_address_is_told_at_start(url: str):
     with pytest.raises(CannotStart, match="PRECEPTOR_MODEL_URL"):

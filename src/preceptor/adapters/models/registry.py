@@ -31,6 +31,9 @@ from preceptor.settings import Settings
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com/v1"
+OPENAI_ELSEWHERE = "OPENAI_BASE_URL"
+ANTHROPIC_ELSEWHERE = "ANTHROPIC_BASE_URL"
+"""Where the providers' own clients look for a proxy, so people have these set."""
 SMALL_OPENAI = "gpt-5-mini"
 SMALL_ANTHROPIC = "claude-haiku-4-5"
 LISTING = 5.0
@@ -160,12 +163,9 @@ class ModelRegistry:
     def _own_doors(self) -> tuple[Door, ...]:
         """The addresses of the settings: the operator named them, so they may lie in the operator's own network."""
         known = door_to(OPENAI), door_to(ANTHROPIC), *(one.door for one in self.mcp_servers.values() if one.door)
-        if self.settings.model_url is None:
-            return known
-        try:
-            return (*known, door_to(self.settings.model_url, private=True))
-        except NotAllowedOut as error:
-            raise CannotStart(f"PRECEPTOR_MODEL_URL is not usable: {error}") from None
+        named = {name: self.environment.get(name) for name in (OPENAI_ELSEWHERE, ANTHROPIC_ELSEWHERE)}
+        named["PRECEPTOR_MODEL_URL"] = self.settings.model_url
+        return (*known, *(_own_door(name, url) for name, url in named.items() if url))
 
     def _make(self, name: str) -> ChatModel:
         form, model = _form(name)
@@ -204,7 +204,8 @@ class ModelRegistry:
         key = self.environment.get("ANTHROPIC_API_KEY")
         if not key:
             raise NoSuchModel(f"anthropic:{model} needs a key. Set ANTHROPIC_API_KEY.")
-        return Anthropic(model, ANTHROPIC, SecretStr(key), self.egress, self._known(f"anthropic:{model}", model))
+        url = base_of(self.environment.get(ANTHROPIC_ELSEWHERE) or ANTHROPIC)
+        return Anthropic(model, url, SecretStr(key), self.egress, self._known(f"anthropic:{model}", model))
 
     def _known(self, name: str, model: str) -> Capabilities:
         return self._corrections.applied(name, capabilities_of(model))
@@ -213,12 +214,20 @@ class ModelRegistry:
         key = self.environment.get("OPENAI_API_KEY")
         if not key:
             raise NoSuchModel(f"openai:{model} needs a key. Set OPENAI_API_KEY.")
-        return OpenAICompatible(model, OPENAI, SecretStr(key), self.egress, self._known(f"openai:{model}", model))
+        url = base_of(self.environment.get(OPENAI_ELSEWHERE) or OPENAI)
+        return OpenAICompatible(model, url, SecretStr(key), self.egress, self._known(f"openai:{model}", model))
 
     def _server(self, model: str) -> OpenAICompatible:
         url = base_of(self.settings.model_url or "")
         known = self._known(f"openai-compatible:{model}", model)
         return OpenAICompatible(model, url, self.settings.model_api_key, self.egress, known)
+
+
+def _own_door(name: str, url: str) -> Door:
+    try:
+        return door_to(url, private=True)
+    except NotAllowedOut as error:
+        raise CannotStart(f"{name} is not usable: {error}") from None
 
 
 def base_of(url: str) -> str:
