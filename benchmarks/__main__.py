@@ -5,7 +5,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from benchmarks import api, appends, effective, history, importing, plan, stalls, streaming, verifying
+from benchmarks import api, appends, effective, first_day, history, importing, plan, stalls, streaming, verifying
 
 ALL = {
     "Durable appends, 64 producers": appends.main,
@@ -14,6 +14,7 @@ ALL = {
     "W5b OpenAI-compatible streaming": streaming.main,
     "The loop's longest stall, 1,000 messages a prompt": stalls.main,
     "W7 import and first reply": importing.main,
+    "The first day: help, ready, idle": first_day.main,
     "W6 A plan, read, routed and shown": plan.main,
     "W3 a history cut to 8,000 tokens": history.main,
     "Verifying a log": verifying.main,

@@ -978,7 +978,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Endpoints
         # Effective instructions
         # Storage and delivery
-        "R127 R128",
         # Faults, load, input and attacks
         "L5 S14 S15",
     ),
@@ -998,8 +997,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Faults, input and attacks
     ),
     "reasoning": (
-        # In practice
-        "R186",
         # Input
         "B5",
     ),

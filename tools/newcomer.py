@@ -10,6 +10,7 @@ times, for whoever wants to judge them. Needs nothing but Python.
 import argparse
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -62,6 +63,7 @@ def play(folder: Path, began: list[str], talked: list[str], cache: dict[str, str
     environment = {name: value for name, value in os.environ.items() if name not in KEYS and "PRECEPTOR" not in name}
     environment |= cache | {"REPOSITORY": str(ROOT), "PRECEPTOR_PORT": str(port), "NO_PROXY": "127.0.0.1"}
     *before, serve = began
+    used = cpu()
     total = sum(timed(command, folder, environment) for command in before)
     inside = folder / "preceptor"
     with served(serve, inside, environment, port) as seconds:
@@ -76,6 +78,7 @@ def play(folder: Path, began: list[str], talked: list[str], cache: dict[str, str
             took = timed(prelude + here, inside, environment, shown=command)
             first = took if first is None else first
     shutil.rmtree(folder)
+    print(f"          all of it together took {cpu() - used:.0f} s of CPU")
     return total + (first or 0.0)
 
 
@@ -97,6 +100,12 @@ def timed(command: str, folder: Path, environment: dict[str, str], shown: str | 
     return seconds
 
 
+def cpu() -> float:
+    """What every process that has ended has used: what this would take if nobody else wanted the machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def told(command: str, seconds: float) -> float:
     print(f"{seconds:7.1f} s  $ {command[:110]}", flush=True)
     return seconds
@@ -107,7 +116,12 @@ def served(command: str, folder: Path, environment: dict[str, str], port: int) -
     """The server, once it is ready; gives the seconds that took."""
     began = time.monotonic()
     process = subprocess.Popen(
-        ["bash", "-c", command], cwd=folder, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         while not ready(port):

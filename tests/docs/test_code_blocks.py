@@ -54,7 +54,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> Iter
         yield running
 
 
-@covers("R127", "R128", "R186")
+@covers("R127", "R128")
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
 def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, served: Served, provider: Provider):
     run(runnable(page), tmp_path, served, provider.url)

@@ -1,4 +1,4 @@
-"""Whose answer a newcomer gets: the provider whose key is set, or else the embedded model. Real servers, real sockets."""
+"""Whose answer a newcomer gets: the provider whose key is set, or else the embedded model. Real servers and sockets."""
 
 import json
 import threading

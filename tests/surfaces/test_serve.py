@@ -4,6 +4,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -114,6 +115,17 @@ def test_it_listens_on_loopback_and_takes_no_cookie_for_a_key(served: Served):
     with httpx2.Client(trust_env=False) as browser:
         assert browser.get(link).status_code == 303
         assert browser.get(f"{served.url}/api/agents").status_code == 401
+
+
+def test_a_command_that_finds_a_server_running_loads_no_database_and_no_web_framework(served: Served):
+    script = (
+        "import sys; from preceptor.surfaces.cli.main import app; app(['agents', 'list'], standalone_mode=False); "
+        "print({'sqlalchemy', 'alembic', 'fastapi'} & set(sys.modules))"
+    )
+    environment = clean(served.data_dir)
+    shown = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert "assistant" in shown.stdout
+    assert shown.stdout.endswith("set()\n")
 
 
 def test_a_command_makes_a_key_while_the_server_runs_and_the_key_is_good_at_once(served: Served):
