@@ -36,6 +36,7 @@ SAID = {
     "delegation.closed": "Control is back.",
     "guard.judged": "What the guardian said of a text, and the row that decided.",
     "answer.withheld": "An answer that nobody is shown.",
+    "model.fell_back": "Another model is asked from here on, and why.",
     "answer.checked": "Whether an answer keeps the rules of its instructions.",
     "summary.written": "A summary that stands for older messages.",
     "history.compressed": "All summaries of this turn are there.",
