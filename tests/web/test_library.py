@@ -7,7 +7,6 @@ from playwright.sync_api import Dialog, Page, Route, expect
 
 from tests.web.browsing import Site, findings, watched
 from tests.web.library import ATTACK, Made, make
-from tests.web.test_shell import VIEWS
 
 
 @pytest.fixture(scope="package")
@@ -287,25 +286,3 @@ def test_markup_in_names_and_content_is_text_on_every_page(site: Site, tab: Page
         expect(tab.locator("main")).to_contain_text("<img src=x onerror" if path != "/agents" else "agent")
         assert tab.locator("main img, main script").count() == 0, path
         assert tab.evaluate("window.__xss") is None, path
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_page_of_the_library_has_an_accessibility_finding(site: Site, made: Made, view: str):
-    own, agent = f"/instructions/{made.family_id}", f"/agents/{made.agent_id}"
-    template = site.api("GET", "/api/instructions/templates")["items"][0]["templateId"]
-    with site.tab(**VIEWS[view]) as page:
-        for path in (
-            own,
-            f"{own}/edit",
-            f"{own}/diff",
-            f"{own}/diff?mode=field&view=inline",
-            f"{own}/archive",
-            f"{own}/diff?to=1.0.0&restore=1",
-            f"{own}/test",
-            agent,
-            f"{agent}/effective?with=support",
-            f"/templates/{template}/use",
-        ):
-            page.goto(site.url + path)
-            assert findings(page) == [], path
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"

@@ -2,24 +2,14 @@
 
 import json
 import re
-from typing import Any
 
 import httpx2
-import pytest
 from playwright.sync_api import Page, expect
 
 from preceptor.surfaces.web import assets
 from tests.requirements import covers
 from tests.web.browsing import Site, findings, watched
-
-LIBRARY = ("/instructions", "/instructions/new", "/templates", "/agents", "/decision-tables")
-PAGES = ["/conversations", "/conversations/new", "/start", "/settings", *LIBRARY]
-"""Every page that needs no id. Add yours here."""
-VIEWS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "narrow": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
-}
+from tests.web.places import ALONE
 
 
 def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Site):
@@ -38,18 +28,9 @@ def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Sit
         expect(page.get_by_text("preceptor link")).to_be_visible()
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_page_has_an_accessibility_finding(site: Site, view: str):
-    with site.tab(**VIEWS[view]) as page:
-        for path in PAGES:
-            page.goto(site.url + path)
-            assert findings(page) == [], path
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
-
-
 def test_a_page_is_whole_for_whoever_asks_for_a_part_it_does_not_have(site: Site):
     cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
-    pages = [*PAGES, "/agents/assistant", "/agents/assistant/effective"]
+    pages = [*ALONE, "/agents/assistant", "/agents/assistant/effective"]
     for path in pages:
         for part in ("context", "effect", "told", "trial", "turn", "group", "../base", "none", ""):
             answer = httpx2.get(site.url + path, headers={"cookie": cookie, "x-part": part}, trust_env=False)
@@ -72,7 +53,7 @@ def test_a_form_from_another_site_does_nothing(site: Site):
 
 @covers("S26")
 def test_every_page_has_a_strict_policy_and_says_it_is_not_to_be_kept(site: Site, tab: Page):
-    for path in PAGES:
+    for path in ALONE:
         answer = tab.goto(site.url + path)
         assert answer
         policy = answer.headers["content-security-policy"]

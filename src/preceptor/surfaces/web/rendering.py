@@ -1,6 +1,7 @@
 """From a template and what it shows to an answer. The one place that knows Jinja2."""
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -133,7 +134,7 @@ def environment(language: str) -> Environment:
         "number": speaker.number,
         "moment": _moment,
         "json": _json,
-        "brief": _brief,
+        "brief": _briefly(speaker),
         "words": speaker.say,
     }
     return made
@@ -147,11 +148,14 @@ def _moment(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _brief(value: float, signed: bool = False) -> str:
-    """With three digits that mean something, and a real minus."""
-    told = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    told = format(Decimal(told), "f") if abs(value) >= TINY else told
-    return ("+" if signed and value > 0 else "") + told.replace("-", "\u2212")
+def _briefly(speaker: Speaker) -> Callable[..., str]:
+    def brief(value: float, signed: bool = False) -> str:
+        """With three digits that mean something, and a real minus."""
+        told = f"{value:.3g}" if abs(value) < 1000 else speaker.number(round(value))
+        told = format(Decimal(told), "f") if TINY <= abs(value) < 1000 else told
+        return ("+" if signed and value > 0 else "") + told.replace("-", "\u2212")
+
+    return brief
 
 
 def _json(value: Any) -> str:

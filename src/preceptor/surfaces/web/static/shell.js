@@ -24,4 +24,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   keys.showModal();
 });
+// On narrow screens the rail is a row: where we are is in sight.
+const rail = document.querySelector(".rail"), here = rail?.querySelector("[aria-current]");
+if (here) rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.clientWidth) / 2;
 document.documentElement.dataset.script = "1";
