@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make serve` and `make test`. Everything else is listed by `make help`.
 .DEFAULT_GOAL := help
-.PHONY: help serve test check format lint types layers site bench coverage docs nightly lock clean
+.PHONY: help serve test check format lint types layers site bench build coverage docs nightly lock sbom clean
 
 PYTHON ?= python3
 # Every command and every test starts a Python: what it imports is compiled once.
@@ -55,6 +55,14 @@ docs: $(DEVELOP)  ## write the reference pages and the table of contents that co
 nightly: $(DEVELOP)  ## the same tests with the large sample sizes
 	@tools/chromium.sh
 	PRECEPTOR_NIGHTLY=1 $(BIN)/pytest
+
+build: $(DEVELOP)  ## wheel and source archive in dist/, versioned from the tag, with the bill of materials
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python tools/sbom.py dist
+
+sbom: $(DEVELOP)  ## the bill of materials of the lock, as CycloneDX, in dist/
+	$(BIN)/python tools/sbom.py dist
 
 lock: $(VENV)/.uv-installed  ## pin every dependency again, with hashes and without a registry's name
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group weights $(LOCK_OPTIONS) -o requirements.lock

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from preceptor.app import Preceptor, open_preceptor
     from preceptor.settings import Settings
 
-__version__ = "0.1.0"
+try:
+    from preceptor._version import __version__
+except ImportError:  # never built: straight from a folder of sources
+    __version__ = "0.1.0.dev0"
 __all__ = ["Preceptor", "Settings", "ToolError", "ToolRun", "__version__", "open_preceptor", "tool"]
 
 _HOME = {

@@ -180,6 +180,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     lease: timedelta = LEASE,
     worker: bool = False,
     tracer: TurnTracer | None = None,
+    delivered: Callable[[bool], None] | None = None,
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 
@@ -189,7 +190,8 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another
     process left behind are left alone: for a command that is soon over. Another process takes a turn up when this one
     has said nothing for as long as the `lease`. With PRECEPTOR_RUNNER=dbos a `worker` carries out what waits in queues.
-    `tracer` takes the place of the one that the settings name.
+    `tracer` takes the place of the one that the settings name; `delivered` hears of every message that was posted to a
+    webhook: whether it was taken.
     """
     settings = settings or Settings.load()
     world = world or RealWorld()
@@ -201,7 +203,7 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
         open_means(settings, world, models, guardian, lease) as made,
         _tracer(settings, tracer) as watching_turns,
     ):
-        means = replace(made, settled=settled, errands=queues, tracer=watching_turns)
+        means = replace(made, settled=settled, errands=queues, tracer=watching_turns, delivered=delivered)
         session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)

@@ -51,6 +51,12 @@ UNFENCED = {
     "turns.TO_CANCEL": "a worker hears of what it is to stop, of every organisation",
     "verifying.ENDINGS": "the whole log is verified",
     "verifying.EVENTS": "the whole log is verified",
+    "waiting.MESSAGES": "the doctor counts what waits in the whole installation",
+    "waiting.TASKS": "the doctor counts what waits in the whole installation",
+    "waiting.TURNS": "the doctor counts what waits in the whole installation",
+    "webhooks.DUE": "a worker sends what is due, of every organisation",
+    "webhooks.FORGET_OLD": "the sweep forgets old messages to webhooks, of every organisation",
+    "webhooks.RELEASE": "a worker takes up what others were about to send, of every organisation",
 }
 
 

@@ -548,11 +548,15 @@ def test_the_doctor_finds_a_fresh_machine_fit_and_changes_nothing(cli: Cli, tmp_
         "data folder": "ok",
         "database": "info",
         "clock": "ok",
+        "runner": "info",
         "disk": "ok",
         "admin key": "info",
+        "secret key": "info",
         "server": "info",
         "model": "ok",
         "guard": "ok",
+        "traces": "info",
+        "extras": "ok",
     }
     assert "smollm2-135m-instruct answers" in found_by(outcome)["model"]["detail"]
     assert not (tmp_path / "data").exists()
@@ -574,7 +578,7 @@ def test_the_doctor_asks_the_guard_for_a_verdict(cli: Cli):
 def test_the_doctor_looks_into_a_database_in_use(on: Cli):
     on("keys", "list")
     found = found_by(on("doctor", "--json"))
-    assert {found[name]["status"] for name in ("database", "clock", "admin key")} == {"ok"}
+    assert {found[name]["status"] for name in ("database", "clock", "admin key", "secret key", "runner")} == {"ok"}
 
 
 def test_the_doctor_warns_of_what_may_be_a_slip_and_of_a_key_that_can_be_guessed(cli: Cli):

@@ -25,6 +25,7 @@ from preceptor.client.groups import (
     AsyncTurns,
     AsyncUsers,
     AsyncViews,
+    AsyncWebhooks,
     SyncAgents,
     SyncAssignments,
     SyncConversations,
@@ -38,6 +39,7 @@ from preceptor.client.groups import (
     SyncTurns,
     SyncUsers,
     SyncViews,
+    SyncWebhooks,
 )
 from preceptor.client.operations import CONVERSATION
 from preceptor.client.streams import Event, Lines
@@ -102,6 +104,7 @@ class AsyncPreceptor:
         self.assignments = AsyncAssignments(self._call)
         self.instructions = AsyncInstructions(self._call)
         self.providers = AsyncProviders(self._call)
+        self.webhooks = AsyncWebhooks(self._call)
         self.mcp_servers = AsyncMcpServers(self._call)
         self.conversations = AsyncConversations(self._call)
         self.messages = AsyncMessages(self._call)
@@ -198,6 +201,7 @@ class SyncPreceptor:
         self.assignments = SyncAssignments(self._call)
         self.instructions = SyncInstructions(self._call)
         self.providers = SyncProviders(self._call)
+        self.webhooks = SyncWebhooks(self._call)
         self.mcp_servers = SyncMcpServers(self._call)
         self.conversations = SyncConversations(self._call)
         self.messages = SyncMessages(self._call)

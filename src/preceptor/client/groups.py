@@ -15,6 +15,7 @@ from preceptor.client.operations import (
     TurnOperations,
     UserOperations,
     ViewOperations,
+    WebhookOperations,
 )
 
 
@@ -40,6 +41,9 @@ class AsyncProviders(AsyncGroup, ProviderOperations): ...
 
 
 class AsyncMcpServers(AsyncGroup, McpServerOperations): ...
+
+
+class AsyncWebhooks(AsyncGroup, WebhookOperations): ...
 
 
 class AsyncConversations(AsyncGroup, ConversationOperations): ...
@@ -79,6 +83,9 @@ class SyncProviders(SyncGroup, ProviderOperations): ...
 
 
 class SyncMcpServers(SyncGroup, McpServerOperations): ...
+
+
+class SyncWebhooks(SyncGroup, WebhookOperations): ...
 
 
 class SyncConversations(SyncGroup, ConversationOperations): ...

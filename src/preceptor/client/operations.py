@@ -33,6 +33,7 @@ from preceptor.domain.paging import Page
 from preceptor.domain.providers import NewProvider, Provider, ProviderAnswer, ProviderChange, ProviderQuestion
 from preceptor.domain.reasoning.tables import Decided, TableTest
 from preceptor.domain.users import NewUser, User
+from preceptor.domain.webhooks import Attempt, Delivery, MadeWebhook, NewWebhook, Webhook, WebhookChange
 from preceptor.engine.erasing import Erased
 from preceptor.surfaces.rest.shapes import (
     AnsweredAgain,
@@ -51,6 +52,7 @@ INSTRUCTION = "/api/instructions/{}"
 CONVERSATION = "/api/conversations/{}"
 PROVIDER = "/api/providers/{}"
 SERVER = "/api/mcp-servers/{}"
+WEBHOOK = "/api/webhooks/{}"
 ANY_INSTRUCTION = Instruction | Published
 
 
@@ -133,6 +135,17 @@ class McpServerOperations:
     approve = Operation[McpServer]("PUT", f"{SERVER}/tools", McpServer, Approval)
 
 
+class WebhookOperations:
+    create = Operation[MadeWebhook]("POST", "/api/webhooks", MadeWebhook, NewWebhook)
+    page = Operation[Page[Webhook]]("GET", "/api/webhooks", Page[Webhook], None, *PAGED)
+    get = Operation[Webhook]("GET", WEBHOOK, Webhook)
+    change = Operation[Webhook]("PATCH", WEBHOOK, Webhook, WebhookChange)
+    remove = Operation[None]("DELETE", WEBHOOK, None)
+    test = Operation[Attempt]("POST", f"{WEBHOOK}/test", Attempt)
+    deliveries = Operation[Page[Delivery]]("GET", f"{WEBHOOK}/deliveries", Page[Delivery], None, *PAGED)
+    redeliver = Operation[Delivery]("POST", f"{WEBHOOK}/deliveries/{{}}/redeliver", Delivery)
+
+
 class ConversationOperations:
     start = Operation[Conversation]("POST", "/api/conversations", Conversation, NewConversation)
     page = Operation[Page[Conversation]](
@@ -180,6 +193,7 @@ GROUPS = {
     "instructions": InstructionOperations,
     "providers": ProviderOperations,
     "mcp_servers": McpServerOperations,
+    "webhooks": WebhookOperations,
     "conversations": ConversationOperations,
     "messages": MessageOperations,
     "turns": TurnOperations,

@@ -87,6 +87,8 @@ class Deliveries:
             letter = await self._claimed(session, delivery)
             if letter is not None:
                 attempt, status = await post(session, letter)
+                if session.means.delivered is not None:
+                    session.means.delivered(attempt.ok)
                 await self._settled(session, delivery.delivery_id, attempt, status)
         except (Unavailable, DiskFull):
             pass  # it is still claimed, and sent again when that is over

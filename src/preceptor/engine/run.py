@@ -71,6 +71,8 @@ class Means:
     errands: Errands | None = None
     """Without, whatever goes on by itself does so in this process."""
     tracer: TurnTracer | None = None
+    delivered: Callable[[bool], None] | None = None
+    """Hears of every message that was posted to a webhook: whether it was taken."""
     traces: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
     """Turns that have ended here, and are being handed to the tracer."""
     tasks: dict[TaskId, Handle] = field(default_factory=dict[TaskId, Handle])

@@ -4,7 +4,6 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from preceptor import __version__
 from preceptor.adapters.observability.metrics import Metrics
 from preceptor.adapters.observability.tracing import Tracing, no_tracing
 from preceptor.adapters.oidc import OidcVerifier
@@ -96,6 +95,8 @@ ROUTERS = (
     *WORK_PAGES,
     settings_pages,
 )
+API_VERSION = "1.0"
+"""Of the contract, which changes less often than the program."""
 OWN_PATHS = frozenset({"/openapi.json"})
 
 
@@ -103,7 +104,7 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     settings = preceptor.settings
     app = FastAPI(
         title="Preceptor",
-        version=__version__,
+        version=API_VERSION,
         description="Decides what an agent is told, how it reasons and who sees what, and can prove it afterwards.",
         docs_url=None,
         redoc_url=None,

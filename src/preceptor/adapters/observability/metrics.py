@@ -9,6 +9,7 @@ from preceptor.domain.turns.turn import Turn
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
+_CALL_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300)
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
@@ -22,6 +23,38 @@ class _ByKind(dict[str, Counter]):
     def __missing__(self, kind: str) -> Counter:
         self[kind] = self._counter.labels(kind)
         return self[kind]
+
+
+class Spending:
+    """What model calls cost, in calls, seconds, tokens and money."""
+
+    def __init__(self, here: CollectorRegistry) -> None:
+        self._tokens = _ByKind(Counter("preceptor_tokens_total", "Tokens of model calls.", ("kind",), registry=here))
+        self._cost = Counter("preceptor_cost_total", "What model calls cost, in the models' currency.", registry=here)
+        self._calls = Counter(
+            "preceptor_model_calls_total",
+            "Model calls that ended: which model, and how.",
+            ("model", "outcome"),
+            registry=here,
+        )
+        self._call_seconds = Histogram(
+            "preceptor_model_call_seconds",
+            "How long model calls took.",
+            ("model",),
+            buckets=_CALL_SECONDS,
+            registry=here,
+        )
+
+    def turn(self, turn: Turn) -> None:
+        usage = turn.usage
+        self._tokens["input"].inc(usage.input_tokens)
+        self._tokens["output"].inc(usage.output_tokens)
+        self._tokens["cached"].inc(usage.cached_tokens)
+        self._cost.inc(usage.cost)
+        for call_id, ended in turn.endings.items():
+            model = turn.calls[call_id].model
+            self._calls.labels(model, ended.outcome.value).inc()
+            self._call_seconds.labels(model).observe(ended.milliseconds / 1000)
 
 
 class Metrics:
@@ -70,6 +103,10 @@ class Metrics:
         self._disagreements = Counter(
             "preceptor_plan_disagreements_total", "Plans whose model would have gone another way.", registry=here
         )
+        self._spending = Spending(here)
+        self._webhook_attempts = _ByKind(
+            Counter("preceptor_webhook_attempts_total", "Messages posted to webhooks.", ("outcome",), registry=here)
+        )
         self._streams_open = Gauge("preceptor_streams_open", "Event streams being read right now.", registry=here)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -112,6 +149,10 @@ class Metrics:
         if planned is not None:
             self._degraded_plans.inc(planned.plan.degraded)
             self._disagreements.inc(bool(planned.record.get("disagrees")))
+        self._spending.turn(turn)
+
+    def webhook_attempt(self, *, taken: bool) -> None:
+        self._webhook_attempts["taken" if taken else "failed"].inc()
 
     def stream_opened(self) -> None:
         self._streams_open.inc()

@@ -5,9 +5,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ import typer
 
 from preceptor.domain.errors import PreceptorError
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.examining import extras, runner, secret_key, tracing
+from preceptor.surfaces.cli.findings import STYLES, Finding, Status
 
 if TYPE_CHECKING:
     from preceptor.adapters.storage.opening import Database
@@ -31,26 +32,8 @@ SHORTEST_KEY = 16
 MODEL_PATIENCE = 60.0
 
 
-class Status(StrEnum):
-    OK = "ok"
-    INFO = "info"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-STYLES = {Status.OK: "green", Status.INFO: "cyan", Status.WARN: "bold yellow", Status.FAIL: "bold red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    name: str
-    status: Status
-    detail: str
-    remedy: str = ""
-
-
 def doctor(as_json: AsJson = False) -> None:
-    """Check the settings, the data, the disk, the clock, the server, the model and the guard, and say what to do.
+    """Check settings, data, disk, clock, keys, what waits, the server, the model, the guard and the rest.
 
     Exits with 1 when something fails; a warning alone is fine. Changes nothing.
 
@@ -89,9 +72,12 @@ def _examine() -> Iterator[Finding]:
     yield from _database(settings)
     yield _disk(settings)
     yield _admin_key(settings)
+    yield secret_key(settings)
     yield _server(settings)
     yield _model(settings)
     yield _guard(settings)
+    yield tracing(settings)
+    yield extras()
 
 
 def _settings() -> Finding:
@@ -116,13 +102,14 @@ def _data_folder(folder: Path) -> Finding:
 
 
 def _database(settings: "Settings") -> Iterator[Finding]:
-    """The database, and the clock it keeps time by."""
+    """The database, the clock it keeps time by, and what waits in it."""
     from preceptor.adapters.storage.opening import locate
 
     try:
         database = locate(settings.database)
         yield _schema(database)
         yield _clock(database, settings.data_dir)
+        yield runner(database)
     except PreceptorError as error:
         yield Finding("database", Status.FAIL, str(error), "Correct PRECEPTOR_DATABASE_URL, or mend what it points at.")
 

@@ -160,6 +160,7 @@ async def _serve(settings: "Settings", welcome: Welcome) -> None:
             settled=metrics.turn,
             adopt_key=_adopts(settings),
             tracer=tracing.tracer,
+            delivered=lambda taken: metrics.webhook_attempt(taken=taken),
         ) as preceptor:
             server = Server(create_app(preceptor, metrics, tracing))
             with listen(settings) as socket, server.heeding_signals():
