@@ -25,14 +25,27 @@ _TO_LATIN = str.maketrans(
 )
 _TO_CYRILLIC = str.maketrans("abekmhopctyx3046", "авекмнорстухзочб")
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
-_LEET_WORD = re.compile(r"[a-z0134578@$!|]+")
+_LEET_WORD = re.compile(r"(?<![a-z0134578@$!|])[a-z]*[0134578@$!|][a-z0134578@$!|]*")
 _LETTER = re.compile(r"[a-z]")
 _APART = re.compile(r"(?<!\w)\w(?:[\s.\-_*·•/\\|,~+]{1,3}\w(?!\w)){2,}")
 _SEPARATORS = re.compile(r"[\s.\-_*·•/\\|,~+]+")
 _INSIDE_WORD = re.compile(r"(?<=\w)[.\-_*·•~+](?=\w)")
-_ACCENTS = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_ACCENTS = re.compile(f"[{_MARKS}]")
+_LOOSE = re.compile(rf"(?<![\w{_MARKS}])\w*[{_MARKS}][\w{_MARKS}]*")
+_PRECOMPOSED = "".join(
+    letter
+    for letter in map(chr, (*range(0xC0, 0x530), *range(0x1E00, 0x1F00)))
+    if len(unicodedata.normalize("NFD", letter)) > 1
+)
+_DECKED = re.compile(rf"(?<!\w)(?:[^\W{_PRECOMPOSED}]*[{_PRECOMPOSED}]){{3}}\w*")
+"""A word with marks on three letters or more: no syllable of Vietnamese has so many, and few words of any language."""
 _REPEATED = re.compile(r"(\w)\1{2,}")
-_HAS_CYRILLIC = re.compile(r"\S*[а-яё]\S*")
+# Each begins at the start of a word and never goes back, so that what it costs grows with the text and no faster.
+_HAS_CYRILLIC = re.compile(r"(?<!\S)[^\sа-яё]*[а-яё]\S*")
+_OTHER = "\u0370-\u03ff\u0400-\u052f\u0531-\u058fıɡɑⅼ"
+_FOREIGN = re.compile(rf"(?<!\w)[^\W{_OTHER}]*[{_OTHER}]\w*")
+_OWN_CYRILLIC = re.compile(rf"(?<!\w)[{_CYRILLIC}]*(?![{_CYRILLIC}])[а-яё][а-яё]*(?!\w)")
 
 
 class Readings(NamedTuple):
@@ -58,6 +71,34 @@ def readings(text: str) -> Readings:
     latin = folded if folded.isascii() else _without_accents(folded).translate(_TO_LATIN)
     cyrillic = folded if folded.isascii() else _HAS_CYRILLIC.sub(lambda word: word[0].translate(_TO_CYRILLIC), folded)
     return Readings(folded, latin, cyrillic, _squeezed(latin))
+
+
+def faithful(text: str) -> tuple[str, ...]:
+    """Readings in which letters keep the marks that make them other letters: `bạn` is not `ban`.
+
+    Only what is plainly a mask is taken off: marks that belong to no letter, or sit on most letters of a word; letters
+    of another alphabet inside a word, or in a text that has no word of that alphabet; letters spaced apart.
+    """
+    folded = plain(text)
+    if folded.isascii():
+        return folded, _squeezed(folded)
+    bare = _DECKED.sub(_undecked, _LOOSE.sub(lambda word: _without_accents(word[0]), folded))
+    own = _OWN_CYRILLIC.search(bare) is not None
+    latin = _FOREIGN.sub(lambda word: _as_latin(word[0], own=own), bare)
+    cyrillic = _HAS_CYRILLIC.sub(lambda word: word[0].translate(_TO_CYRILLIC), bare)
+    return folded, latin, cyrillic, _squeezed(latin), _squeezed(cyrillic)
+
+
+def _undecked(match: re.Match[str]) -> str:
+    """The word without its marks, if most of its letters have one."""
+    bare = _without_accents(match[0])
+    marked = sum(letter in _PRECOMPOSED for letter in match[0])
+    return bare if 2 * marked > len(bare) else match[0]
+
+
+def _as_latin(word: str, *, own: bool) -> str:
+    """A word of look-alikes as Latin, unless it is a word of its own alphabet."""
+    return word.translate(_TO_LATIN) if _LETTER.search(word) or not own else word
 
 
 def _without_accents(text: str) -> str:

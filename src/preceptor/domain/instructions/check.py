@@ -2,6 +2,7 @@
 
 from preceptor.domain.instructions.content import ValidationRules
 from preceptor.domain.instructions.folding import composed, keyword_key
+from preceptor.domain.readings import faithful, plain
 from preceptor.domain.value import Value
 
 
@@ -21,7 +22,8 @@ def check(answer: str, rules: ValidationRules) -> tuple[RuleCheck, ...]:
         missing = [word for word in rules.required_keywords if not _said(word, text)]
         reports.append(_keywords("requiredKeywords", missing, "missing", "all there"))
     if rules.prohibited_keywords:
-        found = [word for word in rules.prohibited_keywords if _said(word, text)]
+        masked = faithful(answer)
+        found = [word for word in rules.prohibited_keywords if _said(word, text) or _hidden(word, masked)]
         reports.append(_keywords("prohibitedKeywords", found, "found", "none found"))
     return tuple(reports)
 
@@ -32,6 +34,12 @@ def passes(answer: str, rules: ValidationRules) -> bool:
 
 def _said(keyword: str, text: str) -> bool:
     return keyword_key(keyword) in text
+
+
+def _hidden(keyword: str, masked: tuple[str, ...]) -> bool:
+    """Whether it is there in disguise. Best effort: see `readings`."""
+    wanted = plain(keyword)
+    return bool(wanted.strip()) and any(wanted in reading for reading in masked)
 
 
 def _length(answer: str, limit: int) -> RuleCheck:

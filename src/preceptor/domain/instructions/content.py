@@ -79,7 +79,10 @@ class ValidationRules(Value):
         default=None, description="In characters."
     )
     required_keywords: Keywords = ()
-    prohibited_keywords: Keywords = ()
+    prohibited_keywords: Keywords = Field(
+        default=(),
+        description="Looked for in disguise as well (look-alikes, spaced letters), as well as that can be done.",
+    )
     mode: Mode = Mode.REPORT
 
 
