@@ -988,7 +988,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # What joining the parts forces
         "R187",
         # Faults, load and attacks
-        "F13",
         "L1 L2 L3 L4 L6 L7",
     ),
     "connections": (),

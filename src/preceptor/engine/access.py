@@ -3,7 +3,7 @@
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import orjson
 from pydantic import AwareDatetime
@@ -88,21 +88,29 @@ class Access:
     async def open_session(self, token: str) -> str:
         """Redeem a sign-in token for a signed session cookie."""
 
-        async def program(work: Work) -> Owner | None:
-            return await work.sign_ins.redeem(hash_of(token))
+        async def program(work: Work) -> tuple[Owner | None, datetime]:
+            return await work.sign_ins.redeem(hash_of(token)), work.now
 
-        owner = await self.session.acting_as(SYSTEM).write(program)
+        owner, now = await self.session.acting_as(SYSTEM).write(program)
         if owner is None:
             raise Unauthenticated("This sign-in link was used already or is older than 15 minutes.")
-        return self._signed([owner.org_id, owner.user_id])
+        return self._signed([owner.org_id, owner.user_id], now)
 
     async def open_session_of(self, subject: str, org: str | None, role: str | None) -> str:
         """A session for someone whom an issuer vouches for, with the role it gave them, for as long as others."""
         owner = (await self.by_claims(subject, org, role)).owner
-        return self._signed([owner.org_id, owner.user_id], role or "")
+        return self._signed([owner.org_id, owner.user_id], await self._now(), role or "")
 
-    def _signed(self, who: list[str], *role: str) -> str:
-        ends = to_micros(self.session.world.now() + SESSION_LIVES)
+    async def _now(self) -> datetime:
+        """By the clock of the database, which all processes share."""
+
+        async def program(work: Work) -> datetime:
+            return work.now
+
+        return await self.session.acting_as(SYSTEM).read(program)
+
+    def _signed(self, who: list[str], now: datetime, *role: str) -> str:
+        ends = to_micros(now + SESSION_LIVES)
         body = urlsafe_b64encode(orjson.dumps([*who, ends, *role])).decode()
         return f"{body}.{self.session.seal.sign(body.encode(), 'session')}"
 
@@ -111,7 +119,7 @@ class Access:
         if not self.session.seal.verify(body.encode(), signature, "session"):
             raise Unauthenticated("You are not signed in.")
         org, user, ends, *role = orjson.loads(urlsafe_b64decode(body))
-        if from_micros(ends) <= self.session.world.now():
+        if from_micros(ends) <= await self._now():
             raise Unauthenticated("Your session has ended.")
         if role:  # an issuer vouched for them
             return await self.by_claims(user, org, role[0] or None)
