@@ -19,9 +19,11 @@ from pathlib import Path
 import httpx2
 
 from benchmarks.streaming_servers import MODELS, STREAM
+from tests import serving as starting
 from tests.postgres import Cluster, cluster
 from tests.serving import serving, working
 
+starting.PATIENCE = 300.0
 LATENCY = 2.0
 PLACES = 4
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
@@ -66,8 +68,10 @@ def model() -> Iterator[str]:
     command = [sys.executable, "-m", "benchmarks.scale", "model"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        process.kill()
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        finally:
+            process.kill()
 
 
 @dataclass

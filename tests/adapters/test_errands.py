@@ -15,6 +15,7 @@ import pytest
 from preceptor import Preceptor, open_preceptor
 from preceptor.adapters.errands import Json, Queues
 from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.domain.errors import CannotStart
 from preceptor.domain.ids import OrgId, TurnId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.ownership import Caller, Owner
@@ -112,6 +113,14 @@ async def test_what_got_lost_on_its_way_is_found_and_sent_again(tmp_path: Path, 
         assert len(lost) == 1
         async with opened(tmp_path, let_go(), url):
             assert await statuses(server, [taken]) == {TurnStatus.COMPLETED: 1}
+
+
+async def test_a_process_is_a_worker_only_once_and_again_when_it_has_stopped(tmp_path: Path, url: str):
+    for _ in range(2):
+        async with opened(tmp_path, let_go(), url):
+            with pytest.raises(CannotStart, match="already"):
+                async with opened(tmp_path, let_go(), url):
+                    pass
 
 
 async def test_an_errand_that_comes_late_disturbs_no_one(tmp_path: Path, url: str):

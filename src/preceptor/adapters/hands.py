@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,11 +14,13 @@ import structlog
 from dbos import DBOS, DBOSConfig, ScheduleInput
 
 from preceptor.adapters.errands import APPLICATION, CARRY, QUEUES, VERSION, Json, Queues, quieten, read_errand
+from preceptor.domain.errors import CannotStart
 from preceptor.engine.errands import Errand
 
 POLLED_EVERY = 0.1
 LAST_WORDS = 1.0
 """Seconds in which errands that were cut short can say so."""
+_one_worker = Lock()
 _log = structlog.get_logger(__name__)
 
 Chore = Callable[[], Awaitable[Any]]
@@ -62,11 +65,13 @@ class Worker:
 @asynccontextmanager
 async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
     """Take errands up until the end; then no more of them. There is one worker in a process, as there is one DBOS."""
+    if not _one_worker.acquire(blocking=False):
+        raise CannotStart("This process is a worker already, and can be one only once. Start another process.")
     dbos = _initialised(queues.engine, worker)
     schedules = [_schedule(name, when, chore) for name, (when, chore) in worker.chores.items()]
     quieten()
-    DBOS.launch()
     try:
+        DBOS.launch()
         await _register(worker.room)
         await DBOS.apply_schedules_async(schedules)
         yield
@@ -78,6 +83,7 @@ async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
         await worker.finish(LAST_WORDS)
         await queues.apart(DBOS.destroy, destroy_registry=True)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())  # its own was taken away by DBOS
+        _one_worker.release()
 
 
 def _initialised(engine: sa.Engine, worker: Worker) -> DBOS:
