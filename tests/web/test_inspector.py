@@ -73,3 +73,26 @@ def test_the_request_is_shown_as_it_was_sent_and_as_the_one_call_that_has_it(sit
     expect(tab.locator(".raw-json pre")).to_contain_text('"model": "gpt-5-mini"')
     tab.get_by_text("Copy as curl").click()
     expect(tab.locator("#curl")).to_contain_text(f"{site.url}/api/messages/{message}/context")
+
+
+def test_parts_are_filtered_by_their_source_in_the_address_and_in_the_panel(site: Site, tab: Page):
+    conversation = site.talk("¿Hello?", agent=AGENT)
+    message = answers(site, conversation)[-1]["id"]
+    told = site.api("GET", f"/api/messages/{message}/context")["segments"]
+    said = sum(one["source"]["kind"] == "message" for one in told)
+    tab.goto(f"{site.url}/messages/{message}/context")
+    tab.get_by_role("link", name="message", exact=True).click()
+    expect(tab.locator(".parts .seg")).to_have_count(said)
+    tab.goto(f"{site.url}/conversations/{conversation}")
+    tab.keyboard.press("i")
+    panel = tab.locator("#inspector")
+    expect(panel.locator(".parts .seg")).to_have_count(len(told))
+    panel.locator("rect[data-kind=message]").hover()
+    expect(panel.locator(".seg.lit")).to_have_count(said)
+    panel.get_by_role("link", name="message", exact=True).click()
+    expect(panel.locator(".parts .seg")).to_have_count(said)
+    tab.reload()
+    expect(panel.locator(".parts .seg")).to_have_count(len(told))
+    panel.get_by_role("button", name="Close").click()
+    tab.reload()
+    expect(panel).to_be_hidden()

@@ -228,6 +228,20 @@ def test_a_dry_run_streams_and_says_which_rules_were_broken(site: Site, tab: Pag
     assert findings(tab) == []
 
 
+def test_what_a_dry_run_came_to_is_taken_as_an_example_and_kept_when_it_is_saved(site: Site, tab: Page):
+    mine = make(site)
+    tab.goto(f"{site.url}/instructions/{mine.family_id}/test")
+    tab.get_by_label("What a user would say").fill("¿Is it open?")
+    tab.get_by_role("button", name="Run with the model").click()
+    tab.get_by_role("button", name="Take this as an example…").click()
+    expect(tab.locator("[data-list=examples] li")).to_have_count(1)
+    tab.get_by_role("button", name="Review").click()
+    tab.locator("[name=changelog]").fill("An example")
+    tab.get_by_role("button", name="Save").first.click()
+    expect(tab.locator("#examples-0")).to_contain_text("Understood, and done.")
+    assert site.api("GET", f"/api/instructions/{mine.family_id}")["content"]["examples"][0]["input"] == "¿Is it open?"
+
+
 def test_a_dry_run_without_a_script_or_a_model_shows_the_prompt(site: Site, made: Made):
     with site.tab(java_script_enabled=False) as page:
         page.goto(f"{site.url}/instructions/{made.versions[0]}/test")

@@ -124,3 +124,19 @@ def test_an_upload_needs_a_session_and_has_a_limit(site: Site):
     cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
     answer = httpx2.post(f"{site.url}/conversations", files=files, headers={"cookie": cookie}, trust_env=False)
     assert answer.status_code == 413
+
+
+def test_a_turn_that_says_nothing_for_long_is_told_and_the_page_stays_as_it_is(site: Site, tab: Page):
+    conversation = site.talk("¿Hello")
+    with site.provider.holding() as gate:
+        tab.clock.install()
+        tab.goto(f"{site.url}/conversations/{conversation}")
+        tab.locator("#text").fill("¿Tell me, wait")
+        tab.get_by_role("button", name="Send").click()
+        expect(tab.locator(".final .raw")).to_contain_text("Understood")
+        tab.clock.fast_forward(45_000)
+        expect(tab.locator("#trouble")).to_contain_text("Nothing was heard for 4")
+        expect(tab.locator(".turn")).to_have_count(2)
+        gate.set()
+        expect(tab.locator("body[data-turn=done]")).to_be_attached()
+        expect(tab.locator("#trouble")).to_be_hidden()

@@ -104,6 +104,14 @@ def test_an_experiment_is_designed_started_and_its_variant_promoted(site: Site, 
     assert "friendly" in told["systemPrompt"]
 
 
+def test_an_agent_is_compared_with_what_it_is_told_in_an_arm(site: Site, tab: Page, compared: tuple[Json, str]):
+    tab.goto(f"{site.url}/agents/{compared[1]}/effective")
+    tab.locator("select[name=arm]").select_option(f"{compared[0]['experimentId']}:variant")
+    tab.get_by_role("button", name="Show", exact=True).click()
+    expect(tab.locator(".diff del").first).to_have_text("professional")
+    expect(tab.locator(".diff ins").first).to_have_text("friendly")
+
+
 def test_a_design_that_cannot_be_comes_back_with_the_reason(site: Site):
     with site.context() as context, watched(context.new_page(), site.url, ("422",)) as page:
         page.goto(f"{site.url}/experiments/new")
