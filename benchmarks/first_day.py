@@ -5,6 +5,7 @@ LangGraph where `PRECEPTOR_BENCH_LANGGRAPH` names a Python that has it: its libr
 """
 
 import os
+import secrets
 import signal
 import socket
 import statistics
@@ -22,7 +23,12 @@ PATIENCE = 120.0
 LITELLM = os.environ.get("PRECEPTOR_BENCH_LITELLM")
 LANGGRAPH = os.environ.get("PRECEPTOR_BENCH_LANGGRAPH")
 COMMAND = str(Path(sys.executable).with_name("preceptor"))
-ALONE = os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "ERROR", "PYTHONDONTWRITEBYTECODE": ""}
+ALONE = os.environ | {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it would wait for a network
+    "LITELLM_LOG": "ERROR",
+    "LITELLM_MASTER_KEY": f"sk-{secrets.token_hex(32)}",
+    "PYTHONDONTWRITEBYTECODE": "",
+}
 CONFIG = """
 model_list:
   - model_name: m
@@ -92,7 +98,8 @@ def start(name: str) -> Cost:
             time.sleep(1)
             return Cost(wall, cpu, _megabytes(process.pid))
         finally:
-            os.killpg(process.pid, signal.SIGTERM)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
             process.wait(timeout=30)
 
 

@@ -14,16 +14,21 @@ async def summarise(request: SummaryRequest) -> str:
     return f"They exchanged {len(request.sources)} messages."
 
 
+def count(text: str) -> int:
+    """Use your model's tokenizer here."""
+    return len(text) // 4 + 1
+
+
 async def main() -> None:
     asked = RequestParameters(compression_strategy=FromLastNMessages(n=4), max_tokens=2000)
-    keep_short = history_processor(asked, lambda text: len(text) // 4 + 1, summarise)
+    keep_short = history_processor(asked, count, summarise)
     agent = Agent(TestModel(custom_output_text="Noted."), capabilities=[ProcessHistory(keep_short)])
     history = []
     for number in range(10):
         result = await agent.run(f"This is message {number}.", message_history=history)
         history = result.all_messages()
-    for message in await keep_short(history):
-        print(type(message).__name__, *(getattr(part, "content", "") for part in message.parts))
+    print(f"ten questions, ten answers, and {len(history)} messages are left to show")
+    assert len(history) < 20
 
 
 asyncio.run(main())

@@ -28,13 +28,6 @@ def test_every_example_runs(example: Path, tmp_path: Path):
     assert shown.stdout
 
 
-def test_the_readme_shows_the_quickstart_word_for_word():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"<!-- examples/quickstart.py -->\n```python\n(.*?)```", readme, re.DOTALL)
-    assert shown is not None
-    assert shown[1] == (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_between_documents_leads_somewhere(page: Path):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _MARK = re.compile(r"<!-- not run: (.+?) -->\s*\Z")
+_EXAMPLE = re.compile(r"<!-- (examples/\S+\.py) -->\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,8 @@ class Block:
     code: str
     excuse: str | None
     """Why it is not run, if it is not."""
+    example: str | None = None
+    """The file that it is word for word; `tests/test_documents.py` runs that."""
 
 
 def name_of(page: Path) -> str:
@@ -31,4 +34,5 @@ def blocks(page: Path) -> Iterator[Block]:
         mark = _MARK.search(before)
         indent = len(fence[1])
         code = "".join(line[indent:] if line.strip() else line for line in fence[3].splitlines(keepends=True))
-        yield Block(before.count("\n") + 1, fence[2], code, mark[1] if mark else None)
+        example = _EXAMPLE.search(before)
+        yield Block(before.count("\n") + 1, fence[2], code, mark[1] if mark else None, example[1] if example else None)

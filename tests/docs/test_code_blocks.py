@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.docs.blocks import PAGES, Block, blocks, name_of
+from tests.docs.blocks import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.running import SHELL, run
 from tests.requirements import covers
 from tests.serving import Served, serving
@@ -29,7 +29,8 @@ NOT_RUN: dict[str, tuple[str, ...]] = {
 
 
 def runnable(page: Path) -> list[Block]:
-    return [block for block in blocks(page) if block.excuse is None and block.language in {"python", *SHELL}]
+    ready = [block for block in blocks(page) if block.excuse is None and block.example is None]
+    return [block for block in ready if block.language in {"python", *SHELL}]
 
 
 RUNNABLE = [page for page in PAGES if runnable(page)]
@@ -66,6 +67,13 @@ def test_every_block_says_what_it_is_and_data_can_be_read(page: Path):
         assert block.language in {"python", *SHELL, *READERS, *PROSE}, f"line {block.line}: {block.language!r}"
         if block.excuse is None and block.language in READERS:
             READERS[block.language](block.code)
+
+
+def test_a_block_that_names_an_example_is_that_file_word_for_word():
+    named = [block for page in PAGES for block in blocks(page) if block.example]
+    assert named
+    for block in named:
+        assert block.code == (ROOT / str(block.example)).read_text(encoding="utf-8")
 
 
 def test_what_is_not_run_is_known_and_has_a_reason():
