@@ -18,7 +18,15 @@ NOBODY = "http://127.0.0.1:9"
 ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
 
 
-LONGEST = ("test_schemathesis", "test_turn_kills", "test_turn_workers", "test_turn_machine", "test_serve", "test_kills")
+LONGEST = (
+    "test_schemathesis",
+    "test_code_blocks",
+    "test_turn_kills",
+    "test_turn_workers",
+    "test_turn_machine",
+    "test_serve",
+    "test_kills",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

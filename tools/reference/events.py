@@ -36,12 +36,12 @@ SAID = {
     "delegation.closed": "Control is back.",
     "guard.judged": "What the guardian said of a text, and the row that decided.",
     "answer.withheld": "An answer that nobody is shown.",
-    "model.fell_back": "Another model is asked from here on, and why.",
     "answer.checked": "Whether an answer keeps the rules of its instructions.",
     "summary.written": "A summary that stands for older messages.",
     "history.compressed": "All summaries of this turn are there.",
     "plan.made": "The plan, where it led, and why.",
     "plan.ready": "How the request was understood.",
+    "model.fell_back": "A model could not answer, and the next one in the agent's list was asked.",
     "turn.cancel_requested": "Someone wants the turn to stop.",
     "view.changed": "Models and users are shown the conversation in another way from here on.",
     "turn.completed": "Ended with an answer.",
@@ -54,7 +54,8 @@ SAID = {
 
 def events_page() -> str:
     rows = [
-        (f"`{kind}`", "yes" if kind in USERS_SEE else "no", _fields(fact), SAID[kind]) for kind, fact in KINDS.items()
+        (f"`{kind}`", "yes" if kind in USERS_SEE else "no", _fields(fact), _said(kind, fact))
+        for kind, fact in KINDS.items()
     ]
     directives = [
         (f"`{kind.model_fields['type'].default}`", _taken(kind), (kind.__doc__ or "").strip())
@@ -66,6 +67,11 @@ def events_page() -> str:
         DIRECTIVES,
         table(("type", "fields", "meaning"), directives),
     )
+
+
+def _said(kind: str, fact: type[msgspec.Struct]) -> str:
+    """In our words, or in those of the code for an event that is new."""
+    return SAID.get(kind) or " ".join((fact.__doc__ or "").split())
 
 
 def _fields(fact: type[msgspec.Struct]) -> str:
