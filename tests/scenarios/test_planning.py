@@ -356,6 +356,72 @@ async def test_an_admin_words_what_is_said_of_plans_and_a_turn_keeps_the_words_i
             await talk.turn(turn["turnId"])
 
 
+WORDS: dict[str, Any] = {
+    "name": "Block words",
+    "type": "template",
+    "content": {"systemPrompt": "Nothing for us: {{spam_reason}}", "guidelines": ["Not here.", "{{product_name}}"]},
+    "variables": [{"name": "spam_reason"}, {"name": "product_name"}],
+}
+
+
+@covers("R184", "R161", "S10")
+async def test_plans_are_worded_by_templates_of_the_library_and_each_turn_says_which_version(
+    tmp_path: Path, database_url: str
+):
+    spam = plan(spam_score=0.95, action="block")
+    async with reasoning(tmp_path, database_url, [spam] * 5) as talk:
+        made = await talk.client.post("/api/instructions", json=WORDS)
+        assert made.status_code == 201, made.text
+        named = {"sgr": {"templateInstructions": {"block": "block-words"}}}
+        changed = await talk.client.patch("/api/agents/assistant", json=named)
+        assert (changed.status_code, changed.json()["sgr"]["templateInstructions"]) == (200, {"block": "block-words"})
+        first = await talk.say("Buy!")
+        assert first["ui"]["response"] == "Not here.\n\nPreceptor"
+        told = (await talk.turn(first["turnId"])).main.messages[-1].analysis or ""
+        assert told.startswith("Nothing for us: It is about an order of this shop.")
+        path = f"/api/instructions/{made.json()['familyId']}"
+        revised = await talk.client.put(path, json={"content": {"guidelines": ["Elsewhere, perhaps."]}})
+        second = await talk.say("Buy!")
+        assert second["ui"]["response"] == "Elsewhere, perhaps."
+        pinned = [await texts_of(talk, turn) for turn in (first, second)]
+        assert [one["version"] for one in pinned] == ["1.0.0", revised.json()["version"]]
+        assert [one["instructionId"] for one in pinned] == [one.json()["instructionId"] for one in (made, revised)]
+        await talk.client.delete(f"{path}?force=true")
+        third = await talk.say("Buy!")
+        assert "Elsewhere" not in third["ui"]["response"], "in our words again"
+        assert "block-words" in (await texts_of(talk, third))["problem"]
+
+
+async def texts_of(talk: Any, turn: dict[str, Any]) -> dict[str, Any]:
+    record = (await talk.client.get(f"/api/turns/{turn['turnId']}")).json()
+    [told] = record["pins"]["planTexts"]
+    return told
+
+
+@covers("R184", "S10")
+@pytest.mark.parametrize(
+    ("content", "names", "action"),
+    [
+        ({"guidelines": ["{{spam_reason}}"]}, ["spam_reason"], "block"),
+        ({"systemPrompt": "{{secret}}"}, ["secret"], "block"),
+        ({"guidelines": ["{{user_intent}}"]}, ["user_intent"], "guardianBlock"),
+        ({"systemPrompt": "x" * 8_001}, [], "normal"),
+    ],
+    ids=["what users may not see", "an unknown name", "intent of a refusal", "too long"],
+)
+async def test_a_template_that_says_what_its_readers_may_not_see_is_not_taken(
+    tmp_path: Path, content: dict[str, Any], names: list[str], action: str
+):
+    async with reasoning(tmp_path, f"sqlite:///{tmp_path / 'preceptor.db'}", []) as talk:
+        wrong = WORDS | {"content": content, "variables": [{"name": name} for name in names]}
+        assert (await talk.client.post("/api/instructions", json=wrong)).status_code == 201
+        for name in ("block-words", "no-such-words"):
+            answer = await talk.client.patch(
+                "/api/agents/assistant", json={"sgr": {"templateInstructions": {action: name}}}
+            )
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+
+
 @covers("R184")
 @pytest.mark.parametrize(
     "wrong",

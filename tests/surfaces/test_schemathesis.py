@@ -23,6 +23,7 @@ from preceptor.domain.instructions.version import WrittenPin
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.providers import Url
 from preceptor.domain.reasoning.tables import shown, tables
+from preceptor.domain.reasoning.wording import TemplateNames
 from preceptor.domain.value import Json, Text
 from tests.conftest import NOBODY
 from tests.requirements import covers
@@ -65,6 +66,7 @@ PIN = TypeAdapter[Any](WrittenPin)
 PARAMETERS = TypeAdapter[Any](RequestParameters)
 URL = TypeAdapter[Any](Url)
 FALLBACKS = TypeAdapter[Any](Fallbacks)
+NAMES = TypeAdapter[Any](TemplateNames)
 RULES = TypeAdapter[Any](ValidationRules | None)
 
 the: Any = schemathesis
@@ -145,6 +147,10 @@ def be_a_period(said: Any) -> None:
 
 
 def speak_with_a_model_there_is(case: Any, body: Any) -> None:
+    """And with the words that there are."""
+    said: Any = body.get("sgr")
+    if isinstance(said, dict) and fits(NAMES, cast("dict[str, Any]", said).get("templateInstructions")):
+        case.body = body = body | {"sgr": said | {"templateInstructions": {}}}
     if isinstance(body.get("model"), str):
         case.body = body = body | {"model": None}
     if fits(FALLBACKS, body.get("fallbackModels")):

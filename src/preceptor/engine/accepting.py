@@ -25,6 +25,7 @@ from preceptor.engine.enrolling import Enrolled, enroll
 from preceptor.engine.errands import NOBODY
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.loading import Loaded
+from preceptor.engine.plan_texts import in_words
 from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
 from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.remembering import Asking, Past, remember
@@ -122,7 +123,7 @@ async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, tur
         pins_for(means, agent, compiled, spoken, name),
         parameters=parameters.model_dump(mode="json"),
         clarifications=await asked_before(work, conversation_id),
-        **(guarded(means, agent, model) | client.pins | (wanted.loaded or enrolled).pins),
+        **(await in_words(work, guarded(means, agent, model)) | client.pins | (wanted.loaded or enrolled).pins),
     )
     refuse_unjudged(pins, message)
     asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)

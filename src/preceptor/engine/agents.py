@@ -19,6 +19,7 @@ from preceptor.engine.audit import note
 from preceptor.engine.compiled import Compilations
 from preceptor.engine.connecting import connected
 from preceptor.engine.effective import effective_now, present, speaking
+from preceptor.engine.plan_texts import require_usable
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
@@ -35,6 +36,7 @@ class Agents:
 
         async def program(work: Work) -> ShownAgent:
             await self._check_models(work, new.model, *new.fallback_models)
+            await require_usable(work, new.sgr)
             if await work.agents.find(agent_id):
                 raise Conflict(f"There is an agent {agent_id!r} already. Choose another agentId, or change that one.")
             agent = Agent(
@@ -74,6 +76,7 @@ class Agents:
             check(if_match, agent.etag)
             news = told(change)
             await self._check_models(work, news.get("model"), *news.get("fallback_models", ()))
+            await require_usable(work, news.get("sgr"))
             changed = agent.model_copy(update=news | {"updated_at": work.now, "revision": agent.revision + 1})
             await work.agents.replace(changed)
             await note(work, self.session.caller, "agent.changed", agentId=agent_id, fields=sorted(news))

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.verdict import Mode, OnError
-from preceptor.domain.reasoning.wording import OURS, PlanTexts
+from preceptor.domain.reasoning.wording import NOBODYS, OURS, PlanTexts, TemplateNames
 from preceptor.domain.value import FROM_JSON, Value
 
 
@@ -57,9 +57,15 @@ class SgrPolicy(Value):
     max_clarifications: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 2
     opinions: Opinions = Opinions.MAX
     retain_analysis_turns: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 1
+    template_instructions: TemplateNames = Field(
+        default=NOBODYS,
+        description="What is said of a plan, in the words of instructions of type `template`: `systemPrompt` to "
+        "models, `guidelines` to users. The version in force when a turn begins is the one it uses.",
+        exclude_if=lambda names: names == NOBODYS,
+    )
     templates: PlanTexts = Field(
         default=OURS,
-        description="What is said of a plan, in words of one's own.",
+        description="What is said of a plan where no instruction is named for it. Edit words in the library instead.",
         exclude_if=lambda texts: texts == OURS,
     )
 

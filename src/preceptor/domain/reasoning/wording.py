@@ -19,7 +19,7 @@ from preceptor.domain.reasoning.templates import (
     ready,
 )
 from preceptor.domain.reasoning.visibility import Reader, shown_to
-from preceptor.domain.value import Value
+from preceptor.domain.value import VISIBLE_TEXT, Value
 
 LONGEST = 8_000
 
@@ -72,6 +72,23 @@ class PlanTexts(Value):
 
 
 OURS = PlanTexts()
+
+Named = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=VISIBLE_TEXT)] | None
+
+
+class TemplateNames(Value):
+    """Per action the instruction of type `template` that words its plans: `name`, `name@^1`, `name@label`, or an id."""
+
+    normal: Named = Field(default=None, exclude_if=lambda name: name is None)
+    clarify: Named = Field(default=None, exclude_if=lambda name: name is None)
+    block: Named = Field(default=None, exclude_if=lambda name: name is None)
+    guardian_block: Named = Field(default=None, exclude_if=lambda name: name is None)
+
+    def by_action(self) -> dict[Action, str]:
+        return {action: name for action in Action if (name := getattr(self, action.value)) is not None}
+
+
+NOBODYS = TemplateNames()
 
 
 def worded(texts: PlanTexts) -> Mapping[Action, ReadyTemplate]:

@@ -33,6 +33,16 @@ class Pin(Fact, frozen=True, kw_only=True):
     assignment_id: AssignmentId
 
 
+class PlanText(Fact, frozen=True, kw_only=True):
+    """The instruction whose words a turn uses for plans that end in one action; or why it could not be used."""
+
+    action: Action
+    name: str
+    instruction_id: InstructionId | None = None
+    version: str | None = None
+    problem: str | None = None
+
+
 class Pins(Fact, frozen=True, kw_only=True):
     """What a turn uses, resolved once, at its start. Nothing of it changes under the turn."""
 
@@ -66,6 +76,7 @@ class Pins(Fact, frozen=True, kw_only=True):
     rules: dict[str, Any] = {}
     """The validation rules that the answer is held to; empty where there are none."""
     experiments: tuple[Enrolment, ...] = ()
+    plan_texts: tuple[PlanText, ...] = ()
 
     def model_at(self, fallback: int) -> str:
         """The agent's own model, or the first, second … in its place."""

@@ -1,0 +1,79 @@
+"""Plans in the words of the library: which instruction says what of a plan, resolved when a turn begins."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from preceptor.domain.errors import Invalid, PreceptorError
+from preceptor.domain.instructions.instruction import InstructionType, InstructionVersion
+from preceptor.domain.instructions.specialist import chosen, named
+from preceptor.domain.reasoning.plan import Action
+from preceptor.domain.reasoning.policy import SgrPolicy
+from preceptor.domain.reasoning.templates import SHIPPED, PlanTemplate
+from preceptor.domain.reasoning.wording import PlanTexts
+from preceptor.domain.turns.facts import PlanText
+from preceptor.engine.named import family_named
+from preceptor.engine.ports import Work
+
+
+async def in_words(work: Work, pins: dict[str, Any]) -> dict[str, Any]:
+    """The pins of a turn with the texts that the library has for its plan, and where each is from.
+
+    What cannot be used any more is said in our words, and the turn's record says why: nobody waits for an editor.
+    """
+    policy = SgrPolicy.model_validate(pins["sgr"]) if pins["sgr"] else None
+    wanted = {} if policy is None else policy.template_instructions.by_action()
+    if policy is None or not wanted:
+        return pins
+    texts, told = policy.templates.model_dump(mode="json"), list[PlanText]()
+    for action, name in wanted.items():
+        try:
+            version = await _found(work, name)
+            made = _template(action, version)
+        except Invalid as problem:
+            told.append(PlanText(action=action, name=name, problem=str(problem)))
+            continue
+        texts[action.value] = {"analysis": made.analysis, "response": made.response}
+        told.append(
+            PlanText(action=action, name=name, instruction_id=version.instruction_id, version=str(version.version))
+        )
+    sgr = policy.model_copy(update={"templates": PlanTexts.model_validate(texts)})
+    return pins | {"sgr": sgr.model_dump(mode="json"), "plan_texts": tuple(told)}
+
+
+async def require_usable(work: Work, policy: SgrPolicy | None) -> None:
+    """Complain of an instruction that cannot be said of a plan."""
+    for action, name in ({} if policy is None else policy.template_instructions.by_action()).items():
+        _template(action, await _found(work, name))
+
+
+async def _found(work: Work, text: str) -> InstructionVersion:
+    meant = named(text)
+    family = None if meant is None else await family_named(work, meant[0])
+    if meant is None or family is None:
+        raise Invalid(f"There is no instruction {text!r} to word plans with. Create it with the type `template`.")
+    labels = {label.name: label.instruction_id for label in await work.labels.of_family(family.family_id)}
+    version = chosen(meant[1], await work.instructions.versions(family.family_id), labels)
+    if version is None:
+        raise Invalid(f"No version of {text!r} is in force, so plans cannot be worded with it.")
+    if version.type is not InstructionType.TEMPLATE:
+        raise Invalid(f"{text!r} is of type {version.type}; plans are worded with one of type `template`.")
+    return version
+
+
+def _template(action: Action, version: InstructionVersion) -> PlanTemplate:
+    """`systemPrompt` is what models are told of the plan, `guidelines` what the user is told, a paragraph each."""
+    said, ours = version.content, SHIPPED[action]
+    analysis, response = said.system_prompt or ours.analysis, "\n\n".join(said.guidelines) or ours.response
+    try:
+        made = PlanTemplate(action=action, analysis=analysis, response=response)
+        texts = {action.value: {"analysis": made.analysis, "response": made.response}}
+        PlanTexts.model_validate(texts)
+    except PreceptorError as wrong:
+        raise Invalid(f"{version.name!r} cannot word a plan that ends in {action.value}: {wrong}") from None
+    except ValidationError:
+        raise Invalid(
+            f"{version.name!r} cannot word a plan that ends in {action.value}: its texts are too long, or name "
+            "what their readers may not see."
+        ) from None
+    return made
