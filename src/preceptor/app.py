@@ -33,7 +33,7 @@ from preceptor.engine.outcomes import Outcomes
 from preceptor.engine.ports import Guardian, Models, World
 from preceptor.engine.reasoning import Reasoning
 from preceptor.engine.replays import Replays
-from preceptor.engine.run import LEASE
+from preceptor.engine.run import LEASE, Means
 from preceptor.engine.session import Once, Session
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Tasks
@@ -208,11 +208,17 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
         hands = Hands(preceptor.turns, preceptor.tasks, preceptor.installation, preceptor.deliveries)
-        async with going_on(hands, settings, queues, worker=worker) if take_up else nullcontext():
-            try:
-                yield preceptor
-            finally:
-                await all_traced(means)
+        async with going_on(hands, settings, queues, worker=worker) if take_up else nullcontext(), _traced(means):
+            yield preceptor
+
+
+@asynccontextmanager
+async def _traced(means: Means) -> AsyncGenerator[None]:
+    """On the way out, what has ended is still told to whoever traces turns."""
+    try:
+        yield
+    finally:
+        await all_traced(means)
 
 
 @asynccontextmanager

@@ -1,28 +1,20 @@
 """Settings: read once from the environment (`PRECEPTOR_…`), `.env` and `preceptor.toml`, then passed down, frozen."""
 
 import os
-import tomllib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_data_path
-from pydantic import AfterValidator, Field, SecretStr, StringConstraints, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-    TomlConfigSettingsSource,
-)
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
+from pydantic_settings import NoDecode
 
 from preceptor.domain.delegation import Limits
-from preceptor.domain.errors import CannotStart
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.reasoning.wording import OURS, PlanTexts
 from preceptor.kept_secrets import PREFIX, Secrets, secret
+from preceptor.readable import Readable
 
 LISTS = ("allowed_hosts", "egress_allow", "tools")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -45,17 +37,8 @@ class Auth(StrEnum):
     OFF = "off"
 
 
-class Settings(BaseSettings):
+class Settings(Readable):
     """Each field is the environment variable `PRECEPTOR_` + its name in capitals."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_file=".env",
-        frozen=True,
-        extra="ignore",
-        env_ignore_empty=True,
-        hide_input_in_errors=True,
-    )
 
     host: str = Field(
         default="127.0.0.1",
@@ -248,28 +231,6 @@ class Settings(BaseSettings):
             raise ValueError("PRECEPTOR_GUARD_PROVIDER_TYPE=mosec needs PRECEPTOR_GUARD_MOSEC_URL")
         return self
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is the library's
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        toml = TomlConfigSettingsSource(settings_cls, toml_file=config_file())
-        return init_settings, env_settings, dotenv_settings, toml
-
-    @classmethod
-    def load(cls, **given: Any) -> "Settings":
-        """Read the settings, or say in one sentence which one is wrong."""
-        try:
-            return cls(**given)
-        except ValidationError as error:
-            raise CannotStart(_complaint(error)) from None
-        except (SettingsError, tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
-            raise CannotStart(f"The settings cannot be read: {error}. Correct {config_file()} or .env.") from None
-
     @property
     def database(self) -> str:
         """The database's URL."""
@@ -315,22 +276,7 @@ class Settings(BaseSettings):
         )
 
 
-def config_file() -> Path:
-    return Path(os.environ.get(PREFIX + "CONFIG", "preceptor.toml"))
-
-
 def unknown_variables() -> list[str]:
     """Environment variables that look like ours and are not: most likely a slip of the pen."""
     known = {PREFIX + name.upper() for name in Settings.model_fields} | {PREFIX + "CONFIG"}
     return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
-
-
-def _complaint(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    said = first["msg"].removeprefix("Value error, ")
-    if not first["loc"]:
-        return f"{said}."
-    name = str(first["loc"][0])
-    field = Settings.model_fields.get(name)
-    meant = f" It is: {field.description}" if field and field.description else ""
-    return f"{PREFIX}{name.upper()} is not usable: {said}.{meant}"

@@ -7,16 +7,13 @@ from typing import Protocol, TypeVar
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
-from preceptor.domain.ids import AgentId, ConversationId, KeyId, OrgId, StreamId, UserId
-from preceptor.domain.keys import ApiKey, StoredKey
+from preceptor.domain.ids import AgentId, ConversationId, OrgId, StreamId
 from preceptor.domain.log import Event, Head, NewEvent, Told
 from preceptor.domain.models import Capabilities
-from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.reasoning.verdict import Judged
-from preceptor.domain.users import User
 from preceptor.engine.experimenting import Experimenting
 from preceptor.engine.library import (
     AssignmentRepository,
@@ -30,7 +27,10 @@ from preceptor.engine.repositories import (
     ConnectionWork,
     HistoryRepository,
     IdempotencyRepository,
+    KeyRepository,
+    OrgRepository,
     SignInRepository,
+    UserRepository,
     ViewRepository,
     WantedConversations,
 )
@@ -61,32 +61,6 @@ class Log(Protocol):
     async def tell(self, heads: Sequence[Told]) -> Event: ...
 
     async def mark_told(self, heads: Sequence[Told]) -> None: ...
-
-
-class OrgRepository(Protocol):
-    async def add(self, org: Org) -> None: ...
-
-    async def find(self, org_id: OrgId) -> Org | None: ...
-
-    async def page(self, after: str | None, limit: int) -> list[Org]: ...
-
-
-class UserRepository(Protocol):
-    async def add(self, user: User) -> None: ...
-
-    async def find(self, user_id: UserId) -> User | None: ...
-
-    async def page(self, after: str | None, limit: int) -> list[User]: ...
-
-
-class KeyRepository(Protocol):
-    async def add(self, key: StoredKey) -> None: ...
-
-    async def replace(self, key: StoredKey) -> None: ...
-
-    async def find(self, key_id: KeyId) -> StoredKey | None: ...
-
-    async def page(self, after: str | None, limit: int) -> list[ApiKey]: ...
 
 
 class AgentRepository(Protocol):

@@ -1,4 +1,4 @@
-"""Where views, what is left of requests in them, attachments, connections and what is used once are kept."""
+"""Where people, keys, views, what is left of requests in them, attachments, connections and single uses are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,13 @@ from typing import Protocol
 from preceptor.domain.conversations.conversation import Status
 from preceptor.domain.conversations.view import View
 from preceptor.domain.history.segment import State
-from preceptor.domain.ids import AttachmentId, ConversationId, UserId, ViewId
+from preceptor.domain.ids import AttachmentId, ConversationId, KeyId, OrgId, UserId, ViewId
+from preceptor.domain.keys import ApiKey, StoredKey
 from preceptor.domain.mcp_servers import StoredServer
+from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import Owner
 from preceptor.domain.providers import Provider
+from preceptor.domain.users import User
 
 
 class ViewRepository(Protocol):
@@ -123,3 +126,29 @@ class ConnectionWork(Protocol):
 
     @property
     def mcp_servers(self) -> McpServerRepository: ...
+
+
+class OrgRepository(Protocol):
+    async def add(self, org: Org) -> None: ...
+
+    async def find(self, org_id: OrgId) -> Org | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[Org]: ...
+
+
+class UserRepository(Protocol):
+    async def add(self, user: User) -> None: ...
+
+    async def find(self, user_id: UserId) -> User | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[User]: ...
+
+
+class KeyRepository(Protocol):
+    async def add(self, key: StoredKey) -> None: ...
+
+    async def replace(self, key: StoredKey) -> None: ...
+
+    async def find(self, key_id: KeyId) -> StoredKey | None: ...
+
+    async def page(self, after: str | None, limit: int) -> list[ApiKey]: ...

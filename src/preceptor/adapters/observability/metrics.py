@@ -57,6 +57,24 @@ class Spending:
             self._call_seconds.labels(model).observe(ended.milliseconds / 1000)
 
 
+class Storing:
+    """What becomes of writes."""
+
+    def __init__(self, here: CollectorRegistry) -> None:
+        self.commit_seconds = Histogram(
+            "preceptor_commit_seconds", "One group commit.", buckets=_COMMIT_SECONDS, registry=here
+        )
+        self.commit_batch = Histogram(
+            "preceptor_commit_batch_size", "Writes made durable by one commit.", buckets=_BATCH_SIZES, registry=here
+        )
+        self.errors = _ByKind(
+            Counter("preceptor_storage_errors_total", "Storage let us down.", ("kind",), registry=here)
+        )
+        self.fenced = Counter(
+            "preceptor_fenced_writes_total", "Writes refused: the writer had lost its lease.", registry=here
+        )
+
+
 class Metrics:
     """On a registry of its own, so that two apps in one process do not add up."""
 
@@ -73,23 +91,12 @@ class Metrics:
             registry=here,
         )
         self._known_requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._commit_seconds = Histogram(
-            "preceptor_commit_seconds", "One group commit.", buckets=_COMMIT_SECONDS, registry=here
-        )
-        self._commit_batch = Histogram(
-            "preceptor_commit_batch_size", "Writes made durable by one commit.", buckets=_BATCH_SIZES, registry=here
-        )
-        self._storage_errors = _ByKind(
-            Counter("preceptor_storage_errors_total", "Storage let us down.", ("kind",), registry=here)
-        )
+        self._storing = Storing(here)
         self._rate_limited = _ByKind(
             Counter("preceptor_rate_limited_total", "Requests turned away for now.", ("kind",), registry=here)
         )
         self._preconditions_failed = Counter(
             "preceptor_preconditions_failed_total", "Changes refused: made to an old version.", registry=here
-        )
-        self._fenced_writes = Counter(
-            "preceptor_fenced_writes_total", "Writes refused: the writer had lost its lease.", registry=here
         )
         self._turns = Counter(
             "preceptor_turns_total",
@@ -126,11 +133,11 @@ class Metrics:
         return self._requests.labels(method, route, status), self._request_seconds.labels(method, route)
 
     def commit(self, batch: int, seconds: float) -> None:
-        self._commit_batch.observe(batch)
-        self._commit_seconds.observe(seconds)
+        self._storing.commit_batch.observe(batch)
+        self._storing.commit_seconds.observe(seconds)
 
     def storage_error(self, kind: str) -> None:
-        self._storage_errors[kind].inc()
+        self._storing.errors[kind].inc()
 
     def rate_limited(self, kind: str) -> None:
         self._rate_limited[kind].inc()
@@ -139,7 +146,7 @@ class Metrics:
         self._preconditions_failed.inc()
 
     def fenced_write(self) -> None:
-        self._fenced_writes.inc()
+        self._storing.fenced.inc()
 
     def turn(self, turn: Turn) -> None:
         """A turn that has ended."""
