@@ -50,8 +50,11 @@ class Installed:
         return kept | {"PRECEPTOR_DATA_DIR": str(self.home / "data"), "PRECEPTOR_PORT": "0"} | more
 
     def run(self, *words: str, **more: str) -> str:
-        options = {"env": self.environment(**more), "cwd": self.home, "timeout": 120}
-        return subprocess.run([self.command, *words], **options, check=True, capture_output=True, text=True).stdout
+        environment, command = self.environment(**more), [self.command, *words]
+        done = subprocess.run(
+            command, env=environment, cwd=self.home, timeout=120, check=True, capture_output=True, text=True
+        )
+        return done.stdout
 
     @contextmanager
     def serving(self, **more: str) -> Generator[tuple[str, str]]:

@@ -3,19 +3,20 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
-from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as conventions
 
 from preceptor import open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.adapters.models.scripted import Line
 from preceptor.adapters.observability.opening import tracing_of
 from preceptor.domain.errors import CannotStart
-from preceptor.domain.prompts.prompt import Request
+from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Fault, ModelFailure, Reply
 from preceptor.surfaces.http import create_app
 from preceptor.testing import Called, Say, ScriptedModel
@@ -25,6 +26,7 @@ from tests.scenarios.reasoned import plan, planning, reasoning, started
 from tests.surfaces.talking import DELEGATION, talking
 from tests.talking import settings_in
 
+conventions: Any = import_module("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
 TRACE_ID, PARENT_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 OURS = {"plan", "guard", "compaction"}
 """Operations that the conventions have no released name for."""
@@ -53,7 +55,10 @@ def tree(collector: Collector) -> list[str]:
 
 async def test_a_turn_is_one_tree_of_guard_plan_calls_tools_and_specialists(collector: Collector, tmp_path: Path):
     lines = iter(DELEGATION)
-    script = lambda prompt: plan() if planning(prompt) else next(lines)  # noqa: E731
+
+    def script(prompt: Prompt) -> Line:
+        return plan() if planning(prompt) else next(lines)
+
     database = f"sqlite:///{tmp_path / 'preceptor.db'}"
     async with reasoning(tmp_path, database, script, otel_endpoint=collector.endpoint) as talk:
         turn = await talk.say("Where is my order?")
@@ -89,7 +94,7 @@ async def test_a_turn_is_one_tree_of_guard_plan_calls_tools_and_specialists(coll
 
 
 async def test_every_name_is_one_of_the_conventions_or_says_that_it_is_ours(collector: Collector, tmp_path: Path):
-    known = {value for name, value in vars(conventions).items() if name.startswith("GEN_AI_")}
+    known = {str(getattr(conventions, name)) for name in dir(conventions) if name.startswith("GEN_AI_")}
     operations = {one.value for one in conventions.GenAiOperationNameValues} | OURS
     async with talking(settings_in(tmp_path, otel_endpoint=collector.endpoint, otel_content=True)) as talk:
         await talk.say("What is two and two?", *DELEGATION)

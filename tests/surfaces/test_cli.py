@@ -595,6 +595,31 @@ def test_the_doctor_warns_of_a_model_that_does_not_answer(cli: Cli):
     assert (found["model"]["status"], "OPENAI_API_KEY" in found["model"]["detail"]) == ("warn", True)
 
 
+def test_the_doctor_finds_what_nobody_carries_on_with(on: Cli, database_url: str):
+    on("keys", "list")
+    left = "INSERT INTO turns VALUES ('default', 't', 'c', 'a', 'u', 'running', 'gone', 1, 0, NULL, 1, 0, NULL)"
+    if database_url.startswith("sqlite"):
+        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection, connection:
+            connection.execute(left)
+    else:
+        with psycopg.connect(database_url, options="-c preceptor.org=*") as connection:
+            connection.execute(left)
+    found = found_by(on("doctor", "--json"))["runner"]
+    assert (found["status"], found["detail"]) == ("warn", "Nobody carries on with 1 turns.")
+
+
+def test_the_doctor_looks_at_who_can_read_the_secret_key_and_who_takes_traces(cli: Cli, tmp_path: Path):
+    cli("keys", "list")
+    (tmp_path / "data" / "secret.key").chmod(0o644)
+    with socket.create_server(("127.0.0.1", 0)) as collector:
+        there = f"http://127.0.0.1:{collector.getsockname()[1]}/v1/traces"
+        found = found_by(cli("doctor", "--json", PRECEPTOR_OTEL_ENDPOINT=there))
+    assert (found["secret key"]["status"], "chmod 600" in found["secret key"]["remedy"]) == ("warn", True)
+    assert (found["traces"]["status"], "without what was said" in found["traces"]["detail"]) == ("ok", True)
+    away = found_by(cli("doctor", "--json", PRECEPTOR_OTEL_ENDPOINT=there))
+    assert (away["traces"]["status"], "Nobody listens" in away["traces"]["detail"]) == ("warn", True)
+
+
 SICK: dict[str, tuple[dict[str, str], str]] = {
     "settings that cannot be read": ({"PRECEPTOR_PORT": "abc"}, "settings"),
     "a folder that cannot be written to": ({"PRECEPTOR_DATA_DIR": "/proc/preceptor"}, "data folder"),

@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["cli", "on"]
 
 
 @contextmanager
-def receiver(status: int) -> Iterator[tuple[str, list[Post]]]:
+def receiver(status: int) -> Generator[tuple[str, list[Post]]]:
     """An address, and what was posted there."""
     posted: list[Post] = []
 

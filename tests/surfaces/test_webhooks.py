@@ -41,8 +41,8 @@ async def test_each_kind_of_event_is_told_once_and_only_to_those_who_asked_for_i
         move = {"instructionId": draft["instructionId"]}
         assert (await at.client.put(f"{path}/labels/production", json=move)).status_code == 200
         assert (await at.client.put(f"{path}/labels/production", json=move)).status_code == 200
-        design = {"name": "Warmer", "agentIds": ["assistant"]}
-        design["settings"] = {"variant": {"parameters": {"temperature": 0.5}}}
+        settings = {"variant": {"parameters": {"temperature": 0.5}}}
+        design = {"name": "Warmer", "agentIds": ["assistant"], "settings": settings}
         experiment = (await at.client.post("/api/instructions/experiments", json=design)).json()["experimentId"]
         assert (await at.client.post(f"/api/instructions/experiments/{experiment}/stop")).status_code == 200
         started = await at.client.post("/api/conversations", json={"agentId": "assistant"})

@@ -96,7 +96,7 @@ def spans_of(
     return _tidied(tree)
 
 
-def _hear(tree: Tree, fact: Any, at: int) -> None:
+def _hear(tree: Tree, fact: object, at: int) -> None:
     hear = _HEARD.get(type(fact))
     if hear is not None and (ROOT in tree.spans or isinstance(fact, Accepted)):
         hear(tree, fact, at)
