@@ -984,7 +984,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     "engine": (
         # Directives on messages
         # Delegation inside a turn
-        "R45",
         # What joining the parts forces
         "R187",
         # Faults, load and attacks

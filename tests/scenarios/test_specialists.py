@@ -7,6 +7,9 @@ import pytest
 
 from preceptor.domain.ids import InstructionId, MessageId
 from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.instructions.shipped import SHIPPED
+from preceptor.domain.messages.message import Role
+from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.source import FromSpecialist
 from preceptor.testing import Called, Say
 from tests.requirements import covers
@@ -110,3 +113,32 @@ async def test_a_specialist_that_is_at_work_above_is_not_asked_again(tmp_path: P
         answer = await talk.say()
         assert len((await talk.turn(answer)).spans) == 1
         assert any("at work already" in one.content for one in await talk.results())
+
+
+@covers("R45")
+async def test_the_critics_of_the_library_debate_and_the_draft_is_refined(tmp_path: Path):
+    draft, again = named("pro", "contra"), named("pro")
+    script = ["I agree.", "I object.", "Better now."]
+
+    def speak(prompt: Prompt) -> str | Say:
+        if "reason that can be checked" in prompt.system_text:
+            return script.pop(0)
+        calls = sum(message.message.role is Role.TOOL for message in prompt.shown)
+        return (draft, again, "Settled.")[calls]
+
+    async with talking(tmp_path, speak) as talk:
+        for name in ("Pro", "Contra"):
+            await talk.preceptor.templates.instruct("template-critic-en", name=name, status=Status.ACTIVE)
+        answer = await talk.say("Is it right?")
+        assert answer.response == "Settled."
+        spans = (await talk.turn(answer)).spans.values()
+        assert [span.branch for span in spans] == [True, True, False]
+        assert len({span.instruction_id for span in spans}) == 2
+
+
+@covers("R45")
+def test_the_documentation_names_the_patterns_and_the_library_has_their_specialists():
+    told = Path("docs/explanation/delegation.md").read_text(encoding="utf-8")
+    for source in ("2305.14325", "2303.17651", "Chain of Density"):
+        assert source in told
+    assert {"template-critic-en", "template-summariser-en", "template-fact-checker-en"} <= SHIPPED.keys()
