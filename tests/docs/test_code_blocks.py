@@ -2,20 +2,34 @@
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from preceptor import Settings
+from preceptor.settings import PREFIX
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.running import SHELL, run
 from tests.requirements import covers
 from tests.serving import Served, serving
 from tests.web.provider import PLAN, PLANNED, Piece, Provider, providing
 
-READERS = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
+
+def read_settings(lines: str) -> None:
+    """Lines of an environment file: every variable of ours is one that there is."""
+    names = {line.partition("=")[0] for line in lines.splitlines() if line.startswith(PREFIX)}
+    assert names - {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} == set()
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "json": json.loads,
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+    "ini": read_settings,
+}
 PROSE = frozenset({"text", "markdown"})
 NOT_RUN: dict[str, tuple[str, ...]] = {
     "docs/how-to/connect.md": (
