@@ -994,10 +994,7 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # What joining the parts forces
         # Faults, input and attacks
     ),
-    "reasoning": (
-        # Input
-        "B5",
-    ),
+    "reasoning": (),
     "experiments": (
         # Attacks
     ),

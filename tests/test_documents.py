@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.requirements import covers
 from tools.document import PAGES as GENERATED
 
 ROOT = Path(__file__).parent.parent
@@ -32,3 +33,27 @@ def test_every_example_runs(example: Path, tmp_path: Path):
 def test_every_link_between_documents_leads_somewhere(page: Path):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+EXPLAINED = {
+    "docs/explanation/guardian-and-planning.md": {
+        "The plan": ("analyse_user_request", "once"),
+        "Tables decide": ("decision-tables.md", "the row that fired"),
+        "Clean injection": ("trace", "assistant message", "turn_directive"),
+        "Three outputs": ("model", "user", "record"),
+        "Words": ("template", "templateInstructions"),
+    },
+}
+
+
+@covers("R186")
+@pytest.mark.parametrize("page", EXPLAINED)
+def test_planning_clean_injection_and_the_missing_trace_are_explained(page: str):
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL))
+    missing = [
+        (title, word)
+        for title, words in EXPLAINED[page].items()
+        for word in words
+        if word not in sections.get(title, "")
+    ]
+    assert missing == []

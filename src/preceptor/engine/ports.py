@@ -34,7 +34,7 @@ from preceptor.engine.repositories import (
     ViewRepository,
     WantedConversations,
 )
-from preceptor.engine.talk import BlobRepository, MessageRepository, TurnRepository
+from preceptor.engine.talk import BlobRepository, MessageRepository, Tail, TurnRepository
 from preceptor.engine.task_rows import TaskWork
 from preceptor.engine.webhook_rows import WebhookWork
 
@@ -166,18 +166,6 @@ class Work(Experimenting, TaskWork, ConnectionWork, WebhookWork, Protocol):
 
 Program = Callable[[Work], Awaitable[Result]]
 """What is done in one transaction. It may await nothing but its `Work`, and it may be run more than once."""
-
-
-class Tail(Protocol):
-    """A reader of a stream that was read up to some row."""
-
-    def take(self, after: int) -> list[Event]:
-        """What has been added after that row, as far as it is known here; nothing where it must be read."""
-        ...
-
-    async def wait(self, after: int, patience: float) -> None:
-        """Wait until there may be more, or for `patience` seconds."""
-        ...
 
 
 class Store(Protocol):

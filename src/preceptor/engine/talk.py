@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from preceptor.domain.ids import AgentId, ConversationId, MessageId, OrgId, TurnId, UserId
+from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Message, ToolCall, ToolResult
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.prompts.prompt import ToolSpec
@@ -86,6 +87,18 @@ class TurnRepository(Protocol):
     async def expired(self, before: datetime, but: str, limit: int) -> list[tuple[OrgId, TurnRow]]: ...
 
     async def to_cancel(self, worker: str) -> list[tuple[OrgId, TurnId]]: ...
+
+
+class Tail(Protocol):
+    """A reader of a stream that was read up to some row."""
+
+    def take(self, after: int) -> list[Event]:
+        """What has been added after that row, as far as it is known here; nothing where it must be read."""
+        ...
+
+    async def wait(self, after: int, patience: float) -> None:
+        """Wait until there may be more, or for `patience` seconds."""
+        ...
 
 
 class BlobRepository(Protocol):
