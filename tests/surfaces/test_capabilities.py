@@ -50,7 +50,7 @@ def test_names_and_values_that_look_like_keywords_stay():
         "properties": {"format": {"type": "string", "format": "date", "enum": [{"format": 1}]}},
         "anyOf": [{"format": "date"}],
     }
-    assert CAN_DO_ALL.model_copy(update={"schema_without": ("format",)}).schema(schema) == {
+    assert CAN_DO_ALL.model_copy(update={"schema_without": ("format",)}).tool_schema(schema) == {
         "type": "object",
         "properties": {"format": {"type": "string", "enum": [{"format": 1}]}},
         "anyOf": [{}],

@@ -53,7 +53,7 @@ class Capabilities(Value):
         paid = fresh * self.input_price + usage.cached_tokens * cached + usage.output_tokens * self.output_price
         return msgspec.structs.replace(usage, cost=paid / 1_000_000)
 
-    def schema(self, given: dict[str, Any]) -> dict[str, Any]:
+    def tool_schema(self, given: dict[str, Any]) -> dict[str, Any]:
         """A tool's schema as this model takes it."""
         return _without(given, frozenset(self.schema_without)) if self.schema_without else given
 

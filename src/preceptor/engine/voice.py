@@ -99,7 +99,7 @@ def as_taken(opened: Opening, able: Capabilities) -> Opening:
     """The same opening, its tools described with the keywords that a model takes."""
     if not able.schema_without or not opened.tools:
         return opened
-    tools = (msgspec.structs.replace(tool, parameters=able.schema(tool.parameters)) for tool in opened.tools)
+    tools = (msgspec.structs.replace(tool, parameters=able.tool_schema(tool.parameters)) for tool in opened.tools)
     return opening(opened.system, tuple(tools))
 
 

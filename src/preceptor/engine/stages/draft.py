@@ -207,7 +207,7 @@ def _shown(run: Run, model: ChatModel) -> Shown:
 
 def _prompt(drafting: Drafting, said: list[Placed]) -> Prompt:
     run, able = drafting.run, drafting.model.capabilities
-    schema = able.schema(tool_schema(run.pins.language, run.means.product_name))
+    schema = able.tool_schema(tool_schema(run.pins.language, run.means.product_name))
     spec = counted(ToolSpec(TOOL_NAME, tool_description(), schema), run.counter)
     bound = able.tools or drafting.rungs[0] is not None
     tail: list[tuple[str, AnySource]] = []
