@@ -24,10 +24,10 @@ from tests.postgres import Cluster, cluster
 from tests.serving import serving, working
 
 starting.PATIENCE = 300.0
-LATENCY = 2.0
+LATENCY = 3.0
 PLACES = 4
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-TURNS = 16
+TURNS = 24
 
 
 class Thoughtful(asyncio.Protocol):
@@ -127,7 +127,7 @@ def main() -> Iterator[str]:
     alone, both = (TURNS / statistics.median(one[size] for one in rounds) for size in (1, 2))
     spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
     yield f"two of each against one: {statistics.median(ratios):.2f}x ({spread}), goal >= 1.5x"
-    yield f"turns a second: {alone:.2f} of the {PLACES / LATENCY:.0f} that one worker has room for; two: {both:.2f}"
+    yield f"turns a second: {alone:.2f} of the {PLACES / LATENCY:.2f} that one worker has room for; two: {both:.2f}"
 
 
 if __name__ == "__main__":
