@@ -81,6 +81,7 @@ def walk(shown: Site, page: Page) -> Iterator[str]:
     yield "conversation"
     page.locator(".final [data-inspect]").click()
     expect(page.locator("#inspector")).to_be_visible()
+    page.mouse.move(0, 0)
     yield "context"
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Clean up intermediate").click()

@@ -65,8 +65,9 @@ class Provider:
             self.gate.set()
 
 
-THINKING = 0.2
-"""Seconds for which a model says nothing, so that what it said before is passed on."""
+THINKING = 0.15
+"""Seconds for which a model says nothing: the next thing it says has what it said before passed on. More than once, since
+on a busy machine both may arrive together."""
 Piece = str | tuple[str, dict[str, Any]] | float | None
 """Text, a call of a tool, a pause, or a place to wait at."""
 Answers = Callable[[dict[str, Any]], Iterator[Piece]]
@@ -113,9 +114,10 @@ def _logistics(question: str, since: str) -> Iterator[Piece]:
 def _waiting(question: str, text: str) -> Iterator[Piece]:
     half = text.index(" ", len(text) // 2)
     if "wait" in question:
-        yield text[: half - 4]
-        yield THINKING
-        yield text[half - 4 : half]
+        yield text[: half - 3]
+        for at in range(half - 3, half):
+            yield THINKING
+            yield text[at]
         yield None
     else:
         yield text[:half]
