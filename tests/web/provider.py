@@ -66,8 +66,9 @@ class Provider:
 
 
 THINKING = 0.15
-"""Seconds for which a model says nothing: the next thing it says has what it said before passed on. More than once, since
-on a busy machine both may arrive together."""
+"""Seconds for which a model says nothing: the next thing it says has what it said before passed on. It does so several
+times, since on a busy machine two things may arrive together.
+"""
 Piece = str | tuple[str, dict[str, Any]] | float | None
 """Text, a call of a tool, a pause, or a place to wait at."""
 Answers = Callable[[dict[str, Any]], Iterator[Piece]]
