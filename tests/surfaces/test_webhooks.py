@@ -154,6 +154,16 @@ async def test_an_address_that_is_allowed_no_longer_is_not_called_any_more(tmp_p
         assert later.server.bodies == []
 
 
+async def test_a_secret_that_no_longer_opens_is_a_failure_that_says_so(tmp_path: Path):
+    async with office(tmp_path, None, take_up=False, secret_key="a" * 32) as at:
+        hook = await at.hook()
+        await at.publish()
+    async with office(tmp_path, None, webhook_attempts=2, secret_key="b" * 32) as later:
+        [failed] = await later.until(hook["webhookId"], "failed")
+        assert (failed["attempts"], later.server.bodies) == (2, [])
+        assert failed["lastAttempt"]["sentence"] in (await later.webhook(hook["webhookId"]))["disabledBecause"]
+
+
 async def test_webhooks_of_one_organisation_hear_nothing_of_another(tmp_path: Path, database_url: str):
     async with office(tmp_path, database_url) as at:
         hook = await at.hook()

@@ -84,16 +84,25 @@ class Deliveries:
         owner = SYSTEM.owner.model_copy(update={"org_id": org})
         session = replace(self.session, caller=Caller(owner, SYSTEM.permissions, "system"), once=None)
         try:
-            letter = await self._claimed(session, delivery)
-            if letter is not None:
-                attempt, status = await post(session, letter)
+            tried = await self._tried(session, delivery)
+            if tried is not None:
+                await self._settled(session, delivery.delivery_id, *tried)
                 if session.means.delivered is not None:
-                    session.means.delivered(attempt.ok)
-                await self._settled(session, delivery.delivery_id, attempt, status)
+                    session.means.delivered(tried[0].ok)
         except (Unavailable, DiskFull):
             pass  # it is still claimed, and sent again when that is over
         except Exception as error:  # noqa: BLE001 - the same
             session.means.runner.report(f"delivery {delivery.delivery_id}", error)
+
+    async def _tried(self, session: Session, delivery: Delivery) -> tuple[Attempt, int | None] | None:
+        """What came of posting it; None if it is another's to post."""
+        try:
+            letter = await self._claimed(session, delivery)
+        except (Unavailable, DiskFull):
+            raise
+        except PreceptorError as failure:  # its secret was sealed with another key
+            return Attempt(at=session.world.now(), ok=False, sentence=str(failure), seconds=0), None
+        return None if letter is None else await post(session, letter)
 
     async def _claimed(self, session: Session, delivery: Delivery) -> Letter | None:
         means = session.means
