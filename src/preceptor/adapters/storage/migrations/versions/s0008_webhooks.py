@@ -1,6 +1,6 @@
 """Webhooks, and what is sent to them.
 
-Revision ID: 0009
+Revision ID: 0008
 """
 
 import sqlalchemy as sa
@@ -8,7 +8,7 @@ from alembic import op
 
 from preceptor.adapters.storage.migrations.fence import fence
 
-revision = "0009"
+revision = "0008"
 down_revision = "0007"
 
 Word = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
