@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from preceptor import tool
-from preceptor.domain.ids import AgentId, InstructionId
+from preceptor.domain.ids import AgentId, FamilyId
 from preceptor.domain.messages.message import Role
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.source import FromInstruction, FromMessage
@@ -27,7 +27,7 @@ async def work() -> str:
     return "Worked."
 
 
-async def guided(talk: Talk, text: str) -> InstructionId:
+async def guided(talk: Talk, text: str) -> FamilyId:
     made = await talk.preceptor.instructions.create(name="Guide", type="system", content={"systemPrompt": text})
     await talk.preceptor.assignments.assign(AGENT, instruction_id=made.family_id)
     return made.family_id

@@ -20,7 +20,7 @@ from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Line
 from preceptor.domain.conversations.compaction import Dropping, Squashing
 from preceptor.domain.errors import Conflict, Invalid, NotFound, Upstream
-from preceptor.domain.ids import AgentId, ConversationId, MessageId, TurnId
+from preceptor.domain.ids import AgentId, ConversationId, MessageId, TurnId, ViewId
 from preceptor.domain.log import Fenced
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -204,7 +204,7 @@ class Talking(RuleBasedStateMachine):
     def undo(self, choice: Random) -> None:
         views = self.loop.run_until_complete(self.preceptor.views.page(self.place)).items
         wanted = choice.choice(views)
-        restored = self.loop.run_until_complete(self.preceptor.views.restore(self.place, wanted.view_id))
+        restored = self.loop.run_until_complete(self.preceptor.views.restore(self.place, ViewId(wanted.view_id)))
         assert restored.restored_view_id == wanted.view_id
 
     @precondition(lambda self: self.left is not None)
