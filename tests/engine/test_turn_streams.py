@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,13 @@ from fastapi import FastAPI
 
 from preceptor import open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.adapters.models.scripted import CAN_DO_ALL
+from preceptor.domain.messages.message import Text
+from preceptor.domain.prompts.prompt import Ask, Prompt, Request
+from preceptor.domain.prompts.reply import Delta, Finish, Reply, Usage
 from preceptor.surfaces.http import create_app
 from preceptor.testing import Say, ScriptedModel
+from preceptor.wire.openai_chat import render
 from tests.conftest import ADMIN_KEY, client_of
 from tests.requirements import covers
 from tests.talking import settings_in
@@ -113,3 +118,42 @@ async def test_readers_may_leave_at_any_event_and_come_back_to_the_very_same_byt
         for number in range(0, 10_000 if NIGHTLY else 200, AT_ONCE):
             leaving = [leave_and_come_back(number + one, chance.randint(0, 9)) for one in range(AT_ONCE)]
             await asyncio.gather(*leaving)
+
+
+class Silent:
+    """Says a word, more of them once that was heard, and then nothing until it is told to."""
+
+    name = "silent"
+    capabilities = CAN_DO_ALL
+
+    def __init__(self) -> None:
+        self.heard, self.go_on = asyncio.Event(), asyncio.Event()
+
+    def render(self, prompt: Prompt, ask: Ask) -> Request:
+        return render(prompt, ask)
+
+    async def send(self, request: Request, deadline: float) -> AsyncGenerator[Delta | Reply]:
+        yield Delta("One ")
+        await self.heard.wait()
+        for word in ("two ", "three."):
+            yield Delta(word)
+        await self.go_on.wait()
+        yield Reply((Text("One two three."),), Finish.STOP, Usage(1, 3), self.name)
+
+
+async def test_what_a_model_has_said_is_shown_also_when_it_falls_silent(tmp_path: Path):
+    settings, model = settings_in(tmp_path), Silent()
+    registry = ModelRegistry(settings)
+    registry.add("local", model)
+    async with open_preceptor(settings, models=registry) as preceptor:
+        conversation = await preceptor.conversations.start(agent_id="assistant")
+        taken = await preceptor.turns.begin(conversation.conversation_id, [Text("Go.")])
+        said = ""
+        async for batch in preceptor.conversations.follow(conversation.conversation_id):
+            said += "".join(json.loads(event.payload or "")["text"] for event in batch if event.kind == "message.delta")
+            if said == "One two three.":
+                break
+            if said:
+                model.heard.set()
+        model.go_on.set()
+        assert (await preceptor.turns.settled(taken)).status == "completed"

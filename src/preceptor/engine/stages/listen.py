@@ -40,12 +40,14 @@ class Stream:
     shown_at: float = 0.0
 
     async def next(self, pieces: AsyncGenerator[Delta | Reply]) -> Delta | Reply | None:
-        """The next piece. The first is shown before it is waited for, unless there is no wait; later ones when due."""
-        if self.waiting and not self.started:
-            return await self.run.means.runner.or_at_least(anext(pieces, None), 0.0, self.show)
-        if self.waiting and self.run.world.monotonic() - self.shown_at >= COALESCE:
+        """The next piece. What waits is shown when it is due, also if nothing more comes; the first at once."""
+        if not self.waiting:
+            return await anext(pieces, None)
+        left = COALESCE - (self.run.world.monotonic() - self.shown_at) if self.started else 0.0
+        if left <= 0 and self.started:
             await self.show()
-        return await anext(pieces, None)
+            return await anext(pieces, None)
+        return await self.run.means.runner.or_at_least(anext(pieces, None), left, self.show)
 
     async def show(self) -> None:
         self.shown_at = self.run.world.monotonic()
