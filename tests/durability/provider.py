@@ -20,6 +20,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DELEGATE, RETURN = "delegate_internal_reasoning", "return_control"
+BETWEEN = 0.003
+"""Seconds between the first piece of an answer and the rest, so that they are read one after the other."""
 
 
 class Ledger:
@@ -136,8 +138,11 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ledg
             usage = usage_of(raw, text)
             ledger.write(did="call", sha256=hashlib.sha256(raw).hexdigest(), complaints=complaints(body), usage=usage)
             head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-            events = b"".join(b"%x\r\n%b\r\n" % (len(event), event) for event in streamed(text, calls, usage))
-            writer.write(head + events + b"0\r\n\r\n")
+            first, *rest = [b"%x\r\n%b\r\n" % (len(event), event) for event in streamed(text, calls, usage)]
+            writer.write(head + first)
+            await writer.drain()
+            await asyncio.sleep(BETWEEN)
+            writer.write(b"".join(rest) + b"0\r\n\r\n")
             await writer.drain()
     writer.close()
 

@@ -22,7 +22,7 @@ NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
 LEASE = 0.6
 MOMENTS = (
     ("model.before", 5),
-    ("model.during", 9),
+    ("model.during", 2),
     ("model.after", 8),
     ("tool.before", 3),
     ("tool.after", 4),
