@@ -54,12 +54,13 @@ async def test_of_many_transactions_at_once_a_failing_one_undoes_only_itself(
             for number in range(50)
         ]
         later = await asyncio.gather(*again, return_exceptions=True)
+        counted = tuple(commits)
     assert [type(answer) for answer in told[::3]] == [awkward] * 17
     assert [answer for answer in told if isinstance(answer, int)] == [n for n in range(50) if n % 3]
     assert [type(answer) for answer in later[::3]] == [NotFound] * 17
     assert [answer[0].seq for answer in later if isinstance(answer, list)] == [3] * 33
     check(settings.database, [])
-    assert commits == ([50, 50] if settings.database.startswith("sqlite") else [1] * 66)
+    assert counted == ((50, 50) if settings.database.startswith("sqlite") else (1,) * 66)
 
 
 async def test_a_read_sees_one_moment_whatever_is_committed_meanwhile(preceptor: Preceptor):

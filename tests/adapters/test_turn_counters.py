@@ -74,7 +74,7 @@ async def opened(folder: Path, window: int) -> AsyncGenerator[tuple[Preceptor, R
     capable = Capabilities(plans=False, context_window=window, tools=False)
     model = ScriptedModel(lambda _: "They talked about words." + WORDS, capabilities=capable)
     registry.add("local", model)
-    async with open_preceptor(settings, models=registry) as preceptor:
+    async with open_preceptor(settings, models=registry, take_up=False) as preceptor:
         yield preceptor, registry, model
 
 

@@ -357,7 +357,7 @@ async def test_an_agent_whose_instructions_cannot_be_assigned_is_not_created(cli
 
 @covers("R96", "R116")
 async def test_an_agent_names_its_model_tools_and_language(client: httpx2.AsyncClient):
-    body = {"agentId": "a", "name": "A", "model": "openai/some-model", "tools": ["search"], "language": "vi"}
+    body = {"agentId": "a", "name": "A", "model": "openai:some-model", "tools": ["search"], "language": "vi"}
     made = (await client.post("/api/agents", json=body | {"capabilities": ["chat"]})).json()
     assert {name: made[name] for name in body} == body
     changed = (await client.patch("/api/agents/a", json={"model": None, "tools": []})).json()

@@ -144,8 +144,10 @@ def _engine(url: str) -> sa.Engine:
 
 def _durable_and_quick(connection: Any, _: Any) -> None:
     connection.isolation_level = "IMMEDIATE"
-    for pragma in ("journal_mode=WAL", "busy_timeout=30000", "foreign_keys=ON", "synchronous=FULL"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA busy_timeout=30000")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=FULL")
 
 
 def quieten() -> None:
