@@ -101,7 +101,7 @@ async def test_of_sixteen_messages_at_once_one_is_taken_and_the_others_are_told_
     async with served(tmp_path, database, model) as (_, client):
         for _ in range(200 if NIGHTLY else 5):
             model.let.clear()
-            places = [await started(client) for _ in range(5)]
+            places = [await started(client) for _ in range(2)]
             rushes = [asyncio.create_task(rush(client, place, model.let)) for place in places]
             await asyncio.gather(*rushes)
 
