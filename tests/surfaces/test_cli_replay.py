@@ -37,9 +37,14 @@ def test_steps_of_a_file_are_carried_out_and_looked_at(scripted: None, on: Cli, 
     assert on("executions", "retry", listed["executionId"]).code == 0
     steps[0]["command"] = {**LOAD, "resource": {"type": "agent", "id": "nobody"}}
     (tmp_path / "chat.json").write_text(json.dumps({"steps": steps[:1]}))
+    refused = on("executions", "run", str(tmp_path / "chat.json"))
+    assert (refused.code, "There is no agent 'nobody'" in refused.err) == (1, True)
+    on("agents", "create", "other", "Other")
+    place = on("executions", "show", listed["executionId"], "--json").json["steps"][1]["output"]["conversationId"]
+    lost = {**ask, "resource": {"type": "agent", "id": "other"}, "data": {"userMessage": "Hi", "conversationId": place}}
+    (tmp_path / "chat.json").write_text(json.dumps({"steps": [{"index": 0, "name": "Ask", "command": lost}]}))
     failed = on("executions", "run", str(tmp_path / "chat.json"))
-    assert failed.code == 1
-    assert "There is no agent 'nobody'" in failed.out
+    assert (failed.code, "is with 'assistant', not with that agent" in failed.out) == (1, True)
     wrong = on("executions", "run", str(tmp_path / "none.json"))
     assert wrong.code != 0
 

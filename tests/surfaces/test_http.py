@@ -188,6 +188,7 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
             "POST /api/instructions/experiments/{experiment_id}/stop": "200 guarded",
             "POST /api/instructions/experiments/{experiment_id}/promote": "200 guarded",
             "GET /api/instructions/experiments/{experiment_id}/results": "200 guarded",
+            "GET /api/instructions/experiments/{experiment_id}/series": "200 guarded",
             "GET /api/instructions/experiments/{experiment_id}/conversations": "200 guarded",
             "POST /api/instructions": "201 guarded",
             "GET /api/instructions": "200 guarded",
