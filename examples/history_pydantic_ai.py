@@ -27,7 +27,8 @@ async def main() -> None:
     for number in range(10):
         result = await agent.run(f"This is message {number}.", message_history=history)
         history = result.all_messages()
-    print(f"ten questions, ten answers, and {len(history)} messages are left to show")
+    for message in history:
+        print(*(getattr(part, "content", "") for part in message.parts))
     assert len(history) < 20
 
 

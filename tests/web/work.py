@@ -21,7 +21,8 @@ def step(index: int, name: str, command: Json, *before: int, **more: Any) -> Jso
     return {"index": index, "name": name, "command": command, "dependsOn": list(before), **more}
 
 
-NOWHERE = {"type": "conversation.compact", "resource": {"type": "conversation", "id": "no-such-thing"}}
+NOTHING = {"$from": {"step": 0, "path": "no-such-thing"}}
+NOWHERE = {"type": "conversation.compact", "resource": {"type": "conversation", "id": NOTHING}}
 FAILING = NOWHERE | {"data": {"intermediate": True, "strategy": "drop"}}
 
 
