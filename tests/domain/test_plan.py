@@ -27,7 +27,7 @@ from preceptor.domain.shortening import shortened
 from tests.attacks import forgeries
 from tests.requirements import covers
 
-unhurried = settings(deadline=None, max_examples=200_000 if os.environ.get("PRECEPTOR_NIGHTLY") else 2_000)
+unhurried = settings(deadline=None, max_examples=200_000 if os.environ.get("PRECEPTOR_NIGHTLY") else 1_000)
 
 GOOD: dict[str, Any] = {
     "spam_score": 0.05,

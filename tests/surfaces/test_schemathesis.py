@@ -30,7 +30,7 @@ from tests.requirements import covers
 from tests.serving import serving
 
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
-EXAMPLES = 1000 if NIGHTLY else 6
+EXAMPLES = 1000 if NIGHTLY else 4
 SEED = 20_260
 """Where nobody answers."""
 GENEROUS = {"PRECEPTOR_RATE_LIMIT_PER_KEY": "1000000", "PRECEPTOR_RATE_LIMIT_PER_ORG": "1000000"}
@@ -91,6 +91,7 @@ def configuration(url: str, key: str) -> Any:
                 *({"include-name": name, "phases": {"coverage": {"enabled": NIGHTLY}}} for name in PARAMETERISED),
             ],
             "generation": {"max-examples": EXAMPLES, "database": "none"},
+            **({} if NIGHTLY else {"phases": {"coverage": {"unexpected-methods": ["TRACE"]}}}),
         }
     )
 
