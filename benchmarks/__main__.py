@@ -5,10 +5,24 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from benchmarks import api, appends, effective, first_day, history, importing, plan, stalls, streaming, verifying
+from benchmarks import (
+    api,
+    appends,
+    effective,
+    first_day,
+    history,
+    importing,
+    plan,
+    scale,
+    stalls,
+    streaming,
+    turns,
+    verifying,
+)
 
 ALL = {
     "Durable appends, 64 producers": appends.main,
+    "W1 and W2 whole turns": turns.main,
     "W4 effective instructions": effective.main,
     "W5 HTTP, 16 connections": api.main,
     "W5b OpenAI-compatible streaming": streaming.main,
@@ -17,6 +31,7 @@ ALL = {
     "The first day: help, ready, idle": first_day.main,
     "W6 A plan, read, routed and shown": plan.main,
     "W3 a history cut to 8,000 tokens": history.main,
+    "Two servers and two workers": scale.main,
     "Verifying a log": verifying.main,
 }
 
