@@ -75,11 +75,9 @@ class PostgresExecutor:
         return cursor.rowcount
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
-        if len(rows) == 1:
-            await self.connection.execute(cast("LiteralString", statement.postgres), rows[0])
-            return
-        async with self.connection.cursor() as cursor:
-            await cursor.executemany(cast("LiteralString", statement.postgres), rows)
+        """One by one: a process that stands still while it sends many at once would hold its locks without end."""
+        for row in rows:
+            await self.connection.execute(cast("LiteralString", statement.postgres), row)
 
 
 class PostgresStore:

@@ -39,7 +39,7 @@ PHRASES = Catalogue(
                 "It needs about {{needed}} units to decide. How long that takes is not known: "
                 "there was no traffic of late."
             ),
-            "power_in_time": "It needs about {{needed}} units to decide: about {{days}} days at the present traffic.",
+            "power_in_time": "It needs about {{needed}} units to decide. Days at the present traffic: about {{days}}.",
             "power_too_late": (
                 "It will not decide in the {{duration}} days that it is given: it needs about {{needed}} units, "
                 "which take about {{days}} days at the present traffic."
