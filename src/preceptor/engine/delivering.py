@@ -20,6 +20,8 @@ from preceptor.engine.talk import Handle
 
 PATIENCE = 15.0
 """Seconds for one answer."""
+LOOK_EVERY = 0.25
+"""Seconds at least between two looks at what is due."""
 AT_ONCE = 32
 FOR_ONE = 4
 """Messages on their way to one webhook: one that does not answer holds up no other."""
@@ -58,7 +60,7 @@ class Deliveries:
                 pass  # the next beat finds it again
             except Exception as error:  # noqa: BLE001 - whatever happens, others are still to be told
                 means.runner.report("the delivery of messages", error)
-            await means.runner.pause(means.beat)
+            await means.runner.pause(max(means.beat, LOOK_EVERY))
 
     async def _release(self) -> None:
         """Take up what other processes were about to send: they are gone."""
