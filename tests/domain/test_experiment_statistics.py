@@ -107,6 +107,12 @@ def test_a_sample_is_what_statistics_say_of_its_values():
     assert not Sample.of([0.0, 0.5]).zero_one
 
 
+def test_what_is_always_the_same_has_that_mean_and_differs_by_nothing_at_all():
+    for size in range(1, 60):
+        for value in (0.1, 0.00005997, 1 / 3, 7e9 / 3):
+            assert Sample.of([value] * size) == Sample(size, value, 0.0)
+
+
 def test_the_check_of_the_split_is_a_chi_square_test():
     for split in (0.5, 0.1, 0.9):
         for control, variant in ((4800, 5200), (10, 12), (0, 40), (903, 97)):

@@ -85,7 +85,7 @@ class OidcVerifier:
         issuer: str,
         audience: str,
         *,
-        names: ClaimNames = ClaimNames(),  # noqa: B008
+        names: ClaimNames = ClaimNames(),  # noqa: B008 - it never changes
         key_hosts: Collection[str] = (),
         fetch: Fetch | None = None,
         clock: Callable[[], float] = time.monotonic,

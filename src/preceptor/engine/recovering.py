@@ -144,7 +144,7 @@ class Gone:
     def render(self, prompt: Prompt, ask: Ask) -> Request:  # noqa: ARG002 - as every model does
         raise self.failure
 
-    def send(self, request: Request, deadline: float) -> AsyncGenerator[Delta | Reply]:  # noqa: ARG002
+    def send(self, request: Request, deadline: float) -> AsyncGenerator[Delta | Reply]:  # noqa: ARG002 - a model
         raise self.failure
 
 

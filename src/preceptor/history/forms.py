@@ -38,7 +38,7 @@ class OwnForm:
     def entry(self, given: Message, seq: int, count: Count | None) -> Entry:
         return entry_of(given, seq, count)
 
-    def message(self, given: Message, seq: int) -> Message:  # noqa: ARG002
+    def message(self, given: Message, seq: int) -> Message:  # noqa: ARG002 - as forms are asked
         return given
 
     def shown(self, given: Message, alteration: Alteration | None) -> Message:
@@ -97,7 +97,7 @@ class OpenAIForm:
             shown |= {"tool_calls": list(reversed(kept.values()))} if kept else {}
         return shown
 
-    def summary(self, text: str, request: SummaryRequest, id_: MessageId, tokens: int) -> dict[str, Any]:  # noqa: ARG002
+    def summary(self, text: str, request: SummaryRequest, id_: MessageId, tokens: int) -> dict[str, Any]:  # noqa: ARG002 - as forms are asked
         return {"role": "assistant", "name": SUMMARY_NAME, "content": text}
 
 

@@ -31,7 +31,8 @@ class Sample(NamedTuple):
         size = len(values)
         if not size:
             return cls(0, 0.0, 0.0)
-        mean = math.fsum(values) / size
+        first = values[0]  # all are measured from it, so that the mean of equal values is that value
+        mean = first + math.fsum([value - first for value in values]) / size
         squares = math.fsum([(value - mean) * (value - mean) for value in values])
         return cls(size, mean, squares / (size - 1) if size > 1 else 0.0, _ZERO_ONE.issuperset(values))
 

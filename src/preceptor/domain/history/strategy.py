@@ -59,7 +59,7 @@ class WholeHistory(_Plain):
 
     type: Literal["whole_history"] = "whole_history"
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
         return Choice((tuple(free),))
 
 
@@ -80,7 +80,7 @@ class Chunked(_Plain):
     type: Literal["chunked"] = "chunked"
     chunk_size: Size
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
         starts = range(0, len(free) - self.chunk_size + 1, self.chunk_size)
         return Choice(tuple(tuple(free[at : at + self.chunk_size]) for at in starts))
 
@@ -115,7 +115,7 @@ class WindowTLDR(_Plain):
     type: Literal["window_tldr"] = "window_tldr"
     n: Size
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
         return Choice((tuple(free[-self.n :]),), tuple(free[: -self.n]))
 
 
@@ -137,7 +137,7 @@ class FactsTLDR(Value, json_schema_extra=_named):
     def template(self) -> str:
         return FACTS
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
         return Choice((tuple(free),))
 
 

@@ -5,6 +5,7 @@ FastAPI works out what the parameters are, and documents them; filling them in o
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import Any
 
 from fastapi import Request, Response
@@ -90,7 +91,7 @@ def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, 
 
 
 def _filling(dependant: Dependant) -> Filling:
-    assert dependant.call is not None
+    assert iscoroutinefunction(dependant.call), f"{dependant.call} is awaited: write it with async def"
     readers: tuple[tuple[Reader, list[Any]], ...] = (
         (lambda request: request.path_params, dependant.path_params),
         (lambda request: request.query_params, dependant.query_params),

@@ -7,10 +7,10 @@ out again, but for `text`, and a stream is resumed after the last row that was t
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
-from fastapi import Request
+from fastapi import Depends, Header, Query, Request
 
 from preceptor.app import Preceptor
 from preceptor.domain.ids import ConversationId
@@ -21,6 +21,16 @@ from preceptor.surfaces.web.rendering import Look, look, render
 from preceptor.surfaces.web.views.said import Change, Drop, Fold, Put, Text
 from preceptor.surfaces.web.views.thread import TurnView, turn_of
 
+
+async def _since(
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+) -> int:
+    return after if last_event_id is None else max(after, last_event_id)
+
+
+Since = Annotated[int, Depends(_since)]
+"""The row of the log after which a page's stream begins: where the page stood, or where the stream broke off."""
 DONE = b"event: done\ndata: {}\n\n"
 ASKED_AGAIN = 1.0
 """Seconds for which a stream believes that its session goes on."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Depends, Header, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import ValidationError
 
@@ -27,7 +27,7 @@ from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, page
-from preceptor.surfaces.web.telling import frames
+from preceptor.surfaces.web.telling import Since, frames
 from preceptor.surfaces.web.views.thread import turns_of
 
 router = Pages("/conversations")
@@ -174,14 +174,12 @@ async def stream(
     conversation_id: Name,
     request: Request,
     preceptor: ThePreceptor,
-    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+    since: Since,
 ) -> Response:
     """What happens on the page from a row of the log on, until the turn has ended."""
     named = ConversationId(conversation_id)
     await preceptor.conversations.get(named)
-    position = after if last_event_id is None else max(after, last_event_id)
-    told = frames(request, preceptor, named, position)
+    told = frames(request, preceptor, named, since)
     return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import orjson
-from fastapi import Header, Query, Request, Response
-from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi import Query, Request, Response
+from fastapi.responses import RedirectResponse
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import PreceptorError
@@ -18,16 +18,16 @@ from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
+from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, Look, look, page, render
-from preceptor.surfaces.web.telling import DONE, frame, while_signed_in
+from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
 from preceptor.surfaces.web.views.steps import CAME_OFF, DRAWN, HUES, WORDS, Followed, StepView, drawn, in_order
 from preceptor.wire import strict_json
 
 router = Pages("/executions")
 AT_ONCE = 25
 Words = Annotated[str, Query(max_length=64)]
-Position = Annotated[int, Query(ge=0, le=2**53)]
 Chosen = Annotated[int | None, Query(ge=0, le=2**31)]
 SAMPLE: dict[str, Any] = {
     "steps": [
@@ -139,15 +139,13 @@ async def stream(
     execution_id: Name,
     request: Request,
     preceptor: ThePreceptor,
+    since: Since,
     step: Chosen = None,
-    after: Position = 0,
-    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
 ) -> Response:
     """What changes on the page of an execution, until it has ended."""
     execution = await preceptor.executions.get(TaskId(execution_id))
-    position = after if last_event_id is None else max(after, last_event_id)
-    told = _frames(request, preceptor, Followed.of(execution, step), position)
-    return StreamingResponse(told, media_type=EVENT_STREAM, headers=HEADERS)
+    told = _frames(request, preceptor, Followed.of(execution, step), since)
+    return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
 
 
 def _form(request: Request, asked: str, problem: PreceptorError | None = None) -> Response:

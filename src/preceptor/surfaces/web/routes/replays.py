@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Depends, Header, Path, Query, Request, Response
-from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi import Depends, Path, Query, Request, Response
+from fastapi.responses import RedirectResponse
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import PreceptorError
@@ -20,9 +20,10 @@ from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
+from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page, render
-from preceptor.surfaces.web.telling import DONE, frame, while_signed_in
+from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
 from preceptor.surfaces.web.views.replayed import MEASURES, around, instructions_in, item_view
 from preceptor.surfaces.web.views.steps import HUES, WORDS, seconds_between
 
@@ -135,14 +136,12 @@ async def stream(
     replay_id: Name,
     request: Request,
     preceptor: ThePreceptor,
-    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+    since: Since,
 ) -> Response:
     """How far it is, and in the end what it found."""
     await preceptor.replays.summary(TaskId(replay_id))
-    position = after if last_event_id is None else max(after, last_event_id)
-    told = _frames(request, preceptor, TaskId(replay_id), position)
-    return StreamingResponse(told, media_type=EVENT_STREAM, headers=HEADERS)
+    told = _frames(request, preceptor, TaskId(replay_id), since)
+    return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
 
 
 def _wish(fields: dict[str, str]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import Query, Request, Response
-from fastapi.responses import StreamingResponse
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import NotFound, PreceptorError
@@ -19,6 +18,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, look, page, render
 from preceptor.surfaces.web.views.diff import compared
@@ -74,7 +74,7 @@ async def test(instruction_id: Name, request: Request, preceptor: ThePreceptor, 
     trial = bench.trial()
     if request.headers.get(PART) == "trial" and trial.mode is Mode.RUN:
         told = request.app.state.streams.until_shutdown(_heard(request, bench, trial))
-        return StreamingResponse(told, media_type=LINES, headers={"x-accel-buffering": "no"})
+        return Streamed(told, media_type=LINES, headers={"x-accel-buffering": "no"})
     done = [await preceptor.trials.test(one.instruction_id, trial) for one in bench.chosen]
     return await _page(request, bench, done)
 

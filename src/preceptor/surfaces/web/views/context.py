@@ -53,15 +53,10 @@ HUES = {"message": "user", "guardian": "danger", "tool": "ok", "engine": "compre
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Sourced:
+    """Something that has a kind of source, and is named and coloured by it."""
+
     kind: str
-    role: str
-    text: str
-    tokens: int
-    source: str
-    link: str | None
-    new: bool
-    """The call before was not shown it."""
 
     @property
     def label(self) -> str:
@@ -73,21 +68,23 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Part(Sourced):
+    role: str
+    text: str
+    tokens: int
+    source: str
+    link: str | None
+    new: bool
+    """The call before was not shown it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Sourced):
     """What one kind of source takes of the whole."""
 
-    kind: str
     tokens: int
     start: float
     width: float
-
-    @property
-    def label(self) -> str:
-        return LABELS[self.kind]
-
-    @property
-    def hue(self) -> str:
-        return HUES.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from preceptor.domain.ids import InstructionId
 from preceptor.domain.prompts.source import AnySource, FromInstruction
 from preceptor.domain.replays.replay import CallItem, Changed, Item
 from preceptor.surfaces.web.languages import msg
-from preceptor.surfaces.web.views.context import HUES, LABELS, kind_of, link_to, named
+from preceptor.surfaces.web.views.context import Sourced, kind_of, link_to, named
 from preceptor.surfaces.web.views.diff import Block, changes_in, compared
 
 PLAN = "plan"
@@ -25,23 +25,14 @@ MEASURES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPart:
+class ShownPart(Sourced):
     """A part of what a model is shown that is there on one side only."""
 
     side: str
-    kind: str
     role: str
     text: str
     source: str
     link: str | None
-
-    @property
-    def label(self) -> str:
-        return LABELS[self.kind]
-
-    @property
-    def hue(self) -> str:
-        return HUES.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +101,7 @@ def _plan_lines(text: str) -> list[str]:
 def _part(one: Changed, conversation: str, names: Mapping[InstructionId, str]) -> ShownPart:
     source = _source(one.source)
     told, link = named(source, names), link_to(source, conversation)
-    return ShownPart(one.side, kind_of(source), one.role, one.text, told, link)
+    return ShownPart(kind_of(source), one.side, one.role, one.text, told, link)
 
 
 def _source(told: dict[str, Any]) -> AnySource:
