@@ -48,7 +48,7 @@ def test_all_parameters_are_optional_and_survive_json():
 
 @covers("R46")
 def test_what_is_asked_of_the_model_is_the_twelve_and_whatever_else():
-    sampling = RequestParameters.model_validate(EVERYTHING).sampling()
+    sampling = RequestParameters.model_validate(EVERYTHING).sampling
     assert (sampling.temperature, sampling.max_completion_tokens, sampling.top_p, sampling.top_k) == (0.5, 100, 0.9, 40)
     assert (sampling.frequency_penalty, sampling.presence_penalty, sampling.seed) == (0.1, -0.1, 7)
     assert (sampling.response_format, sampling.stop, sampling.user) == ({"type": "json_object"}, ("END",), "ann")
@@ -64,7 +64,7 @@ def test_a_narrower_scope_speaks_first_and_null_is_something_said():
     assert (merged.temperature, merged.top_p, merged.max_history_size, merged.max_tokens) == (0.2, 0.5, 3, 9)
     assert merged.compression_strategy is None
     assert merged.over(None) == merged
-    limits = conversation.over(agent).limits()
+    limits = conversation.over(agent).limits
     assert (limits.strategy, limits.max_tokens, limits.max_history_size) == (WholeHistory(), 9, 3)
 
 

@@ -31,6 +31,7 @@ from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import Settle
 from preceptor.domain.turns.turn import fold
 from preceptor.engine.accepting import Wanted, accept
+from preceptor.engine.carrying import know_by_heart
 from preceptor.engine.messages import Which
 from preceptor.engine.recovering import events_of, take_up
 from preceptor.engine.run import Run
@@ -276,6 +277,7 @@ class Talking(RuleBasedStateMachine):
         except Crash:
             return
         self.left = None
+        know_by_heart(run)
         assert run.turn.ended is not None
         assert run.turn == await self._folded(run.turn.turn_id)
 

@@ -8,7 +8,7 @@ import msgspec
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.errors import Conflict, NotFound
-from preceptor.domain.ids import MessageId, StreamId, TurnId
+from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import Accepted, Pin, Pins, TurnStatus
@@ -27,13 +27,14 @@ from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.loading import Loaded
 from preceptor.engine.plan_texts import in_words
 from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
-from preceptor.engine.ports import TokenCounter, Work
+from preceptor.engine.ports import ChatModel, TokenCounter, Work
+from preceptor.engine.recalling import Recollection, recall
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import History, Means, Run, Spoken
 from preceptor.engine.session import Session
 from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
-from preceptor.engine.voice import keep, voice_of
+from preceptor.engine.voice import Kept, keep, voice_of
 
 
 @dataclass(eq=False)
@@ -64,28 +65,50 @@ class Wanted:
     """For whichever process has room for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who answers: an agent in its arms, with all that it is taken with."""
+
+    agent: Agent
+    means: Means
+    model: ChatModel
+    counter: TokenCounter
+    spoken: Spoken
+    based: Pins
+    """What all its turns are pinned to."""
+    instead: dict[str, Any]
+    """And what this one is: the arms of experiments, or what was worked out before."""
+
+    async def pinned(self, work: Work, **turn: Any) -> Pins:
+        words = await in_words(work, self.based.sgr)
+        return msgspec.structs.replace(self.based, **(words | turn | self.instead))
+
+
 async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) -> tuple[Run, int]:
     """Write the message down and start its turn; where nothing comes before the first call, that call as well.
 
     Answers with the row of the log before its first.
     """
     conversation_id = wanted.conversation.conversation_id
-    if open_turn := await work.turns.open_in(conversation_id):
+    recalled = await recall(work, session.means.memory, conversation_id)
+    if recalled is None and (open_turn := await work.turns.open_in(conversation_id)):
         raise TurnInProgress(turn_id=open_turn.turn_id)
     agent = await work.agents.find(wanted.conversation.agent_id)
     if agent is None:
         raise NotFound("agent", wanted.conversation.agent_id)
     if wanted.again is not None:
         said = await branch(work, session, conversation_id, wanted.again, wanted.parts)
-        wanted = replace(wanted, parts=said)
-    run = await _begin(work, session, wanted, agent, turn_id)
+        wanted, recalled = replace(wanted, parts=said), None
+    speaker = await _speaker(work, session, wanted, agent)
+    run = await _begin(work, session, wanted, speaker, turn_id, recalled)
     step = next_step(run.turn, run.turn.main, seconds=0.0)
     if isinstance(step, AskModel):
         run.prepared = prepare(run, run.turn.main, step)
     journal = run.journal
     batch = journal.take()
     events = await work.log.append(StreamId(conversation_id), batch.events, take=True)
-    journal.epoch = events[-1].epoch
+    journal.epoch, journal.seq, journal.alone = events[-1].epoch, events[0].seq - 1, True
+    journal.follow(events)
     await work.turns.add(
         TurnRow(
             turn_id=turn_id,
@@ -103,47 +126,62 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     return run, events[0].seq - 1
 
 
-async def _begin(work: Work, session: Session, wanted: Wanted, agent: Agent, turn_id: TurnId) -> Run:
-    conversation_id = wanted.conversation.conversation_id
+async def _speaker(work: Work, session: Session, wanted: Wanted, agent: Agent) -> Speaker:
+    """The agent as it answers now: in its experiments, with its organisation's models and tools, and the client's."""
     enrolled = await _enrolled(work, session, wanted, agent)
-    agent, compiled = enrolled.agent, enrolled.compiled
-    means = await connected(work, session, compiled.head)
-    name = agent.model or means.models.default
+    means = await connected(work, session, enrolled.compiled.head)
+    name = enrolled.agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
-    client = wanted.client
-    spoken = with_tools(await _spoken(work, means, wanted, enrolled, counter), client.tools, counter)
-    await bring(work, session, conversation_id, client.brought, counter, turn_id)
-    past = Past(conversation_id, *await work.messages.last(conversation_id))
+    if wanted.loaded is None:
+        spoken, pins = spoken_by(work, means, enrolled, model, counter), enrolled.pins
+    else:
+        spoken, pins = await wanted.loaded.spoken(work, enrolled.agent), wanted.loaded.pins
+    spoken = with_tools(spoken, wanted.client.tools, counter)
+    based = spoken.pins or _based(means, enrolled, spoken.kept, model)
+    return Speaker(enrolled.agent, means, model, counter, spoken, based, pins)
+
+
+async def _begin(
+    work: Work, session: Session, wanted: Wanted, speaker: Speaker, turn_id: TurnId, recalled: Recollection | None
+) -> Run:
+    conversation, client = wanted.conversation, wanted.client
+    if client.brought:
+        await bring(work, session, conversation.conversation_id, client.brought, speaker.counter, turn_id)
+        recalled = None
+    past = await _past(work, conversation.conversation_id, recalled)
     journal = _journal(work, session, past, turn_id)
-    journal.keep(spoken.kept.sha256, spoken.kept.body)
-    wanted = replace(wanted, parts=await expanded(work, session.caller, conversation_id, wanted.parts, model))
-    message = _message(session, wanted, counter, turn_id)
-    parameters = wanted.parameters.over(wanted.conversation.parameters).over(agent.parameters)
-    pins = msgspec.structs.replace(
-        pins_for(means, agent, compiled, spoken, name),
-        parameters=parameters.model_dump(mode="json"),
-        clarifications=await asked_before(work, conversation_id),
-        **(await in_words(work, guarded(means, agent, model)) | client.pins | (wanted.loaded or enrolled).pins),
-    )
+    journal.keep(speaker.spoken.kept.sha256, speaker.spoken.kept.body)
+    parts = await expanded(work, session.caller, past.conversation, wanted.parts, speaker.model)
+    message = _message(session, wanted, parts, speaker.counter, turn_id)
+    parameters = wanted.parameters.over(conversation.parameters).over(speaker.agent.parameters)
+    before = await asked_before(work, past.conversation) if recalled is None else recalled.clarifications
+    pins = await speaker.pinned(work, parameters=parameters.as_said, clarifications=before, **client.pins)
     refuse_unjudged(pins, message)
-    asking = Asking(means, spoken.voice, model, counter, parameters, pins, message)
-    history = await remember(work, past, asking)
+    asking = Asking(speaker.means, speaker.spoken.voice, speaker.model, speaker.counter, parameters, pins, message)
+    history = await remember(work, past, asking, None if recalled is None else recalled.view)
     if not client.results and (missing := unanswered(history)):
         later = replace(wanted, client=replace(client, brought=missing))
-        return await _begin(work, session, later, agent, turn_id)
+        return await _begin(work, session, later, speaker, turn_id, None)
     _note_down(journal, pins, message, history)
     return Run(
-        means=means,
+        means=speaker.means,
         world=session.world,
         journal=journal,
-        voice=spoken.voice,
-        model=model,
-        counter=counter,
-        sampling=parameters.sampling(),
+        voice=speaker.spoken.voice,
+        model=speaker.model,
+        counter=speaker.counter,
+        sampling=parameters.sampling,
         history=history,
-        images=await images_for(work, (message, *history.messages), model),
+        conversation=conversation,
+        images=await images_for(work, (message, *history.messages), speaker.model),
         began=session.world.monotonic(),
     )
+
+
+async def _past(work: Work, conversation_id: ConversationId, recalled: Recollection | None) -> Past:
+    if recalled is None:
+        return Past(conversation_id, *await work.messages.last(conversation_id))
+    return Past(conversation_id, recalled.last, recalled.total, recalled.near)
 
 
 def _note_down(journal: Journal, pins: Pins, message: Message, history: History) -> None:
@@ -158,12 +196,6 @@ async def _enrolled(work: Work, session: Session, wanted: Wanted, agent: Agent) 
     if wanted.loaded is None:
         return await enroll(work, session, agent, wanted.conversation)
     return Enrolled(agent, await effective_now(work, session.compilations, agent.agent_id))
-
-
-async def _spoken(work: Work, means: Means, wanted: Wanted, enrolled: Enrolled, counter: TokenCounter) -> Spoken:
-    if wanted.loaded is None:
-        return spoken_by(work, means, enrolled, counter)
-    return await wanted.loaded.spoken(work, enrolled.agent)
 
 
 def _journal(work: Work, session: Session, past: Past, turn_id: TurnId) -> Journal:
@@ -181,29 +213,33 @@ def _journal(work: Work, session: Session, past: Past, turn_id: TurnId) -> Journ
     )
 
 
-def spoken_by(work: Work, means: Means, enrolled: Enrolled, counter: TokenCounter) -> Spoken:
+def spoken_by(work: Work, means: Means, enrolled: Enrolled, model: ChatModel, counter: TokenCounter) -> Spoken:
     """The agent's voice, made once for as long as nothing it is made from changes."""
     agent, compiled = enrolled.agent, enrolled.compiled
     key = work.org, agent.agent_id, enrolled.arms
     known = means.voices.get(key)
-    same = known is not None and known.compiled is compiled and known.tools is means.tools
+    same = known is not None and known.compiled is compiled and known.means is means
     if known is not None and same and known.revision == agent.revision:
         return known
     voice = voice_of(agent, compiled, means.tools.specs(agent.tools), counter)
-    spoken = means.voices[key] = Spoken(compiled, agent.revision, voice, keep(voice), means.tools)
+    kept = keep(voice)
+    pins = _based(means, enrolled, kept, model)
+    spoken = means.voices[key] = Spoken(compiled, agent.revision, voice, kept, means, pins)
     return spoken
 
 
-def _message(session: Session, wanted: Wanted, counter: TokenCounter, turn_id: TurnId) -> Message:
+def _message(
+    session: Session, wanted: Wanted, parts: tuple[AnyPart, ...], counter: TokenCounter, turn_id: TurnId
+) -> Message:
     return Message(
         id=MessageId(session.world.new_id()),
         conversation_id=wanted.conversation.conversation_id,
         turn_id=turn_id,
         role=Role.TOOL if wanted.client.results else Role.USER,
         kind=Kind.TOOL if wanted.client.results else Kind.MESSAGE,
-        parts=wanted.parts,
+        parts=parts,
         instructions=(),
-        tokens=tokens_of(wanted.parts, counter),
+        tokens=tokens_of(parts, counter),
         created_at=session.world.now(),
     )
 
@@ -213,10 +249,16 @@ def rules_in(compiled: Compiled) -> dict[str, Any]:
     return {} if rules is None else rules.model_dump(mode="json", exclude_defaults=True)
 
 
-def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, model: str) -> Pins:
+def _based(means: Means, enrolled: Enrolled, voice: Kept, model: ChatModel) -> Pins:
+    return msgspec.structs.replace(pins_for(means, enrolled, voice), **guarded(means, enrolled.agent, model))
+
+
+def pins_for(means: Means, enrolled: Enrolled, voice: Kept) -> Pins:
+    """What every turn of an agent as it is now is pinned to, besides how it is guarded and planned."""
+    agent, compiled = enrolled.agent, enrolled.compiled
     return Pins(
         agent_id=agent.agent_id,
-        model=model,
+        model=agent.model or means.models.default,
         fallback_models=agent.fallback_models,
         instructions=tuple(
             Pin(
@@ -228,7 +270,7 @@ def pins_for(means: Means, agent: Agent, compiled: Compiled, spoken: Spoken, mod
             for one in compiled.vector
         ),
         prompt_hash=compiled.rendered.hash,
-        voice=spoken.kept.sha256,
+        voice=voice.sha256,
         may_delegate="delegate" in agent.permissions,
         limits=means.limits,
         counter=compiled.counter,

@@ -9,7 +9,7 @@ from preceptor.domain.conversations.conversation import Conversation, NewConvers
 from preceptor.domain.errors import Conflict, Invalid, PreceptorError
 from preceptor.domain.ids import AgentId, ConversationId, TurnId
 from preceptor.domain.messages.message import Outcome, Text, ToolCall, ToolResult
-from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.parameters import AS_USUAL
 from preceptor.domain.turns.facts import Ended
 from preceptor.domain.turns.independent import DEEPEST, Independent, ids_for, independent
 from preceptor.engine.accepting import Wanted, accept
@@ -48,7 +48,7 @@ class Beside:
         async def begin(work: Work) -> tuple[Run, int]:
             conversation = await open_it(work)
             assert said is not None
-            return await accept(work, self.session, Wanted(conversation, (said,), RequestParameters()), turn_id)
+            return await accept(work, self.session, Wanted(conversation, (said,), AS_USUAL), turn_id)
 
         if said is None:
             await self.session.write(open_it)

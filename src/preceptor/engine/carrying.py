@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from preceptor.domain.conversations.view import root
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import ConversationId, StreamId, TurnId
 from preceptor.domain.log import Fenced
@@ -10,6 +11,7 @@ from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
 from preceptor.domain.turns.step import Settle
 from preceptor.engine.distilling import distil_later
 from preceptor.engine.ports import Work
+from preceptor.engine.recalling import LONGEST, Recollection, weight_of
 from preceptor.engine.recovering import BATCH, Recovered, take_up
 from preceptor.engine.run import Run
 from preceptor.engine.session import Session
@@ -85,6 +87,7 @@ async def _carried_on(session: Session, taken: Taken, run: Run | None, beside: S
             run.beside = beside
             await take_turn(run)
             taken.ended = run.turn.ended
+            know_by_heart(run)
             distil_later(session, run)
     except Fenced:
         return True
@@ -93,6 +96,27 @@ async def _carried_on(session: Session, taken: Taken, run: Run | None, beside: S
     except Exception as error:  # noqa: BLE001 - whatever happens, the conversation must not stay blocked
         return await _failed(session, taken, error)
     return True
+
+
+def know_by_heart(run: Run) -> None:
+    """Keep the conversation as it stands now in mind, if nothing happened in it but this turn."""
+    journal, history, conversation, ended = run.journal, run.history, run.conversation, run.turn.ended
+    if not journal.alone or conversation is None or ended is None:
+        return
+    near = [*history.near, *journal.here][-LONGEST:]
+    run.means.memory.keep(
+        journal.org,
+        Recollection(
+            head=journal.head,
+            conversation=conversation,
+            last=journal.place,
+            total=journal.cum,
+            view=history.view or root(conversation.conversation_id),
+            clarifications=run.pins.clarifications + 1 if ended.status is TurnStatus.CLARIFY else 0,
+            near=near,
+            weight=weight_of(near),
+        ),
+    )
 
 
 async def _failed(session: Session, taken: Taken, error: Exception) -> bool:

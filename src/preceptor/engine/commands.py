@@ -25,7 +25,7 @@ from preceptor.domain.executions.progress import State, StepState
 from preceptor.domain.ids import AgentId, ConversationId, ExperimentId, StreamId, TaskId, TurnId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.ownership import Caller, Permission
-from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.parameters import AS_USUAL
 from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
 from preceptor.engine.accepting import TurnInProgress, Wanted, accept
 from preceptor.engine.branching import Again
@@ -161,7 +161,7 @@ def _beginning(doing: Doing, turn_id: TurnId) -> Callable[[Work], Awaitable[tupl
         await work.tasks.use(doing.state.task_id, conversation_id)
         before = await work.turns.find(TurnId(doing.ids["before"])) if "before" in doing.ids else None
         again = None if before is None else Again(Change.REGENERATED)
-        parameters = command.data.parameters or RequestParameters()
+        parameters = command.data.parameters or AS_USUAL
         wanted = Wanted(conversation, (Text(said),), parameters, again, loaded=loaded)
         return await accept(work, session, wanted, turn_id)
 

@@ -26,10 +26,11 @@ from preceptor.engine.branching import switch
 from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.guarding import GuardClient
-from preceptor.engine.looking import Look, at_rest, next_view, said_in
+from preceptor.engine.looking import Look, at_rest, next_view
 from preceptor.engine.policing import guard_of
 from preceptor.engine.ports import Models, Work
 from preceptor.engine.preconditions import IfMatch
+from preceptor.engine.reaching import said_in
 from preceptor.engine.session import Session
 from preceptor.engine.squashing import Squash, Squashed
 from preceptor.engine.talk import MessagePlace

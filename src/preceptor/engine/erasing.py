@@ -54,7 +54,9 @@ class Erasing:
             conversation = await found(work, self.session.caller, conversation_id, archived=True)
             return await _erase(work, self.session.caller, conversation)
 
-        return await self.session.write(program)
+        done = await self.session.write(program)
+        self.session.means.memory.forget(self.session.caller.owner.org_id, conversation_id)
+        return done
 
     async def expire(self, age: timedelta) -> int:
         """Erase the conversations of all organisations in which nothing happened for so long."""
@@ -77,6 +79,7 @@ class Erasing:
             await self.session.store.write(owner, program)
         except (TurnInProgress, NotFound):
             return False
+        self.session.means.memory.forget(org, conversation_id)
         return True
 
 

@@ -9,10 +9,9 @@ from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.calls import LeftOut
-from preceptor.engine.accepting import pins_for, spoken_by
+from preceptor.engine.accepting import spoken_by
 from preceptor.engine.connecting import connected
 from preceptor.engine.enrolling import enroll
-from preceptor.engine.policing import guarded
 from preceptor.engine.ports import Work
 from preceptor.engine.remembering import HIDES, Asking, Past, remember
 from preceptor.engine.run import History
@@ -62,19 +61,19 @@ class Foreseeing:
         if agent is None:
             raise NotFound("agent", conversation.agent_id)
         enrolled = await enroll(work, self.session, agent, conversation)
-        agent, compiled = enrolled.agent, enrolled.compiled
-        means = await connected(work, self.session, compiled.head)
+        agent = enrolled.agent
+        means = await connected(work, self.session, enrolled.compiled.head)
         name = agent.model or means.models.default
         model, counter = means.models.find(name), means.models.counter(name)
-        spoken = spoken_by(work, means, enrolled, counter)
-        pins = pins_for(means, agent, compiled, spoken, name)
+        spoken = spoken_by(work, means, enrolled, model, counter)
+        assert spoken.pins is not None
         return Asking(
             means=means,
             voice=spoken.voice,
             model=model,
             counter=counter,
             parameters=parameters.over(conversation.parameters).over(agent.parameters),
-            pins=msgspec.structs.replace(pins, **guarded(means, agent, model)),
+            pins=spoken.pins,
             message=_next(conversation_id, self.session),
         )
 

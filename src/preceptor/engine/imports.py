@@ -25,7 +25,7 @@ from preceptor.domain.messages.brought import Brought
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.turns.facts import Accepted, Ended, Pins, TurnStatus, event
 from preceptor.domain.value import made
-from preceptor.engine.accepting import pins_for, spoken_by
+from preceptor.engine.accepting import pins_for
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled
@@ -33,6 +33,7 @@ from preceptor.engine.ports import TokenCounter, Work
 from preceptor.engine.session import Session
 from preceptor.engine.starting import start
 from preceptor.engine.talk import MessagePlace, TurnRow
+from preceptor.engine.voice import keep, voice_of
 
 NOTHING = "no question in it has an answer"
 TOO_LONG = f"it has more than {MOST_MESSAGES} messages"
@@ -102,9 +103,9 @@ class Imports:
         name = agent.model or means.models.default
         counter = means.models.counter(name)
         compiled = await effective_now(work, self.session.compilations, agent_id)
-        spoken = spoken_by(work, means, Enrolled(agent, compiled), counter)
-        await work.blobs.put(spoken.kept.sha256, spoken.kept.body)
-        pins = pins_for(means, agent, compiled, spoken, name)
+        kept = keep(voice_of(agent, compiled, means.tools.specs(agent.tools), counter))
+        await work.blobs.put(kept.sha256, kept.body)
+        pins = pins_for(means, Enrolled(agent, compiled), kept)
         parameters = {} if agent.parameters is None else agent.parameters.model_dump(mode="json")
         return Scribe(work, self.session, agent, msgspec.structs.replace(pins, parameters=parameters), counter, kind)
 

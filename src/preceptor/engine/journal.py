@@ -1,8 +1,9 @@
 """The journal of a running turn: what happened is noted, folded at once, and committed before anything is done."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Unavailable
 from preceptor.domain.experiments.metrics import Tally
@@ -20,8 +21,7 @@ from preceptor.engine.ports import Store, Work
 from preceptor.engine.talk import MessagePlace, Runner
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """A message that waits to be written: its event's number among those that wait, and where it goes."""
 
     index: int
@@ -30,8 +30,7 @@ class Said:
     cum: int
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """What is committed together."""
 
     events: tuple[NewEvent, ...]
@@ -48,8 +47,7 @@ class Torn(Unavailable):
     """Another branch of the same turn lost what waited, and with it perhaps what we noted."""
 
 
-@dataclass(slots=True)
-class Journal:
+class Journal(msgspec.Struct, eq=False):
     store: Store
     runner: Runner
     owner: Owner
@@ -62,20 +60,25 @@ class Journal:
     org: OrgId
     known: set[tuple[OrgId, str]]
     """Texts that are kept already, by whoever."""
-    here: list[Placed] = field(default_factory=list[Placed])
+    here: list[Placed] = []
     """The messages of this turn on its main lane, in order."""
-    aside: dict[str, list[Placed]] = field(default_factory=dict[str, list[Placed]])
+    aside: dict[str, list[Placed]] = {}
     """Those of its branches."""
-    waiting: list[NewEvent] = field(default_factory=list[NewEvent])
-    said: list[Said] = field(default_factory=list[Said])
-    blobs: dict[str, str] = field(default_factory=dict[str, str])
-    withheld: dict[MessageId, int] = field(default_factory=dict[MessageId, int])
+    waiting: list[NewEvent] = []
+    said: list[Said] = []
+    blobs: dict[str, str] = {}
+    withheld: dict[MessageId, int] = {}
     fitted: tuple[ViewId, State] | None = None
     """What the next request in this view is to know of how history was cut."""
     exposed: tuple[tuple[ExperimentId, Tally], ...] = ()
     """What came of the turn in the experiments that it is part of, once it has ended."""
     announced: tuple[tuple[Happening, dict[str, Any]], ...] = ()
     """What webhooks are told of, once the turn has ended."""
+    head: bytes = b""
+    """The hash that the log ends in after what was committed last."""
+    seq: int = 0
+    alone: bool = False
+    """From the first of its rows on, nothing happened in the conversation but what is noted here."""
     turnstile: Any = None
     torn: bool = False
     """Something of it never reached the disk, so nothing may follow: whoever goes on begins from the log."""
@@ -97,6 +100,7 @@ class Journal:
     def withhold(self, message_id: MessageId, tokens: int) -> None:
         """Show models something else in place of a message, once what is noted is committed."""
         self.withheld[message_id] = tokens
+        self.alone = False  # what is kept in mind would still have its words
 
     def take(self) -> Batch:
         """All that waits, to be written in one transaction."""
@@ -125,9 +129,15 @@ class Journal:
         async def program(work: Work) -> None:
             stream = StreamId(self.conversation_id)
             events = await work.log.append(stream, batch.events, epoch=self.epoch)
+            self.follow(events)
             await write_down(work, self.conversation_id, batch, events, self.turn.turn_id)
 
         return program
+
+    def follow(self, events: list[Event]) -> None:
+        """Take note of how far the log has come."""
+        self.alone = self.alone and self.seq == events[0].seq - 1
+        self.seq, self.head = events[-1].seq, events[-1].hash
 
     def _place(self, message: Message) -> None:
         span = message.span_id

@@ -1,6 +1,5 @@
 """Looking at a conversation at rest: no turn runs in it, and its view is the one that the caller knows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,6 @@ from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, StreamId, ViewId
 from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Caller
-from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.turns.calls import Call
 from preceptor.domain.turns.facts import fact_of
 from preceptor.engine.accepting import TurnInProgress
@@ -40,11 +38,6 @@ async def at_rest(work: Work, caller: Caller, conversation_id: ConversationId, i
         raise TurnInProgress(turn_id=open_turn.turn_id)
     last, total = await work.messages.last(conversation_id)
     return Look(conversation, view, last, total)
-
-
-async def said_in(work: Work, conversation: ConversationId, runs: Sequence[Run]) -> list[Placed]:
-    """The messages of these runs, in their order."""
-    return [each for run in runs for each in await work.messages.between(conversation, run.first, run.last)]
 
 
 async def call_of_summary(work: Work, message: Message) -> Call:

@@ -194,7 +194,7 @@ class Reading:
         )
         after = self._changed(before, voice.system if self.changes.versions else before.system, main=True)
         model = self._model(pins.model)
-        sampling = RequestParameters.model_validate(pins.parameters).sampling()
+        sampling = RequestParameters.model_validate(pins.parameters).sampling
         then = Ask(model=model.name, sampling=sampling)
         return Step(
             purpose="answer",
@@ -249,7 +249,7 @@ class Reading:
         if news is None:
             return ask
         then = RequestParameters.model_validate(self.original.turn.accepted.pins.parameters)
-        return msgspec.structs.replace(ask, sampling=news.over(then).sampling())
+        return msgspec.structs.replace(ask, sampling=news.over(then).sampling)
 
     def _model(self, name: str) -> ChatModel:
         return self.means.models.find(self.changes.overrides.model or name)

@@ -16,15 +16,15 @@ from preceptor.engine.named import family_named
 from preceptor.engine.ports import Work
 
 
-async def in_words(work: Work, pins: dict[str, Any]) -> dict[str, Any]:
-    """The pins of a turn with the texts that the library has for its plan, and where each is from.
+async def in_words(work: Work, sgr: dict[str, Any]) -> dict[str, Any]:
+    """The pins of a turn that say what the library has to say of its plan, and where each text is from.
 
     What cannot be used any more is said in our words, and the turn's record says why: nobody waits for an editor.
     """
-    policy = SgrPolicy.model_validate(pins["sgr"]) if pins["sgr"] else None
+    policy = SgrPolicy.model_validate(sgr) if sgr else None
     wanted = {} if policy is None else policy.template_instructions.by_action()
     if policy is None or not wanted:
-        return pins
+        return {}
     texts, told = policy.templates.model_dump(mode="json"), list[PlanText]()
     for action, name in wanted.items():
         try:
@@ -37,8 +37,8 @@ async def in_words(work: Work, pins: dict[str, Any]) -> dict[str, Any]:
         told.append(
             PlanText(action=action, name=name, instruction_id=version.instruction_id, version=str(version.version))
         )
-    sgr = policy.model_copy(update={"templates": PlanTexts.model_validate(texts)})
-    return pins | {"sgr": sgr.model_dump(mode="json"), "plan_texts": tuple(told)}
+    worded = policy.model_copy(update={"templates": PlanTexts.model_validate(texts)})
+    return {"sgr": worded.model_dump(mode="json"), "plan_texts": tuple(told)}
 
 
 async def require_usable(work: Work, policy: SgrPolicy | None) -> None:

@@ -37,6 +37,8 @@ class Past:
     view: View
     runs: tuple[Run, ...]
     state: State
+    near: Sequence[Placed] = ()
+    """The newest messages, where they are at hand."""
 
     @property
     def count(self) -> int:
@@ -140,10 +142,20 @@ async def read(work: Work, past: Past, reach: Reach) -> dict[int, Placed]:
     wanted = [(number, 1) for number in reach.also] + [(reach.first, past.count - reach.first + 1)]
     for first, most in wanted:
         places = part(past.runs, first - 1, most) if most > 0 else ()
-        rows = await said_in(work, past.view.conversation_id, places)
+        rows = await said_in(work, past.view.conversation_id, places, past.near)
         found.update(enumerate(rows, first))
     return found
 
 
-async def said_in(work: Work, conversation: ConversationId, runs: Sequence[Run]) -> list[Placed]:
-    return [each for run in runs for each in await work.messages.between(conversation, run.first, run.last)]
+async def said_in(
+    work: Work, conversation: ConversationId, runs: Sequence[Run], near: Sequence[Placed] = ()
+) -> list[Placed]:
+    """What was said in these places. `near` is the end of it all, as far as it is at hand."""
+    first = near[0].place if near else None
+    found: list[Placed] = []
+    for run in runs:
+        if first is not None and run.first >= first:
+            found += near[run.first - first : run.last - first + 1]
+        else:
+            found += await work.messages.between(conversation, run.first, run.last)
+    return found

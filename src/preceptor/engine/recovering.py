@@ -104,7 +104,7 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, age: 
         voice=voice,
         model=model,
         counter=counter,
-        sampling=parameters.sampling(),
+        sampling=parameters.sampling,
         history=history,
         images=await images_for(work, (question, *history.messages), model),
         began=world.monotonic() - max(0.0, age),

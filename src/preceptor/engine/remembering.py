@@ -23,6 +23,7 @@ from preceptor.engine import reaching
 from preceptor.engine.fitting import Before, Fit, entry_at
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.reaching import Reach, said_in
+from preceptor.engine.recalling import without_gap
 from preceptor.engine.run import History, Means
 from preceptor.engine.voice import Voice, tools_for
 
@@ -43,6 +44,8 @@ class Past(NamedTuple):
     conversation: ConversationId
     last: int
     total: int
+    near: Sequence[Placed] = ()
+    """The newest messages, where they are at hand."""
 
 
 @dataclass(slots=True)
@@ -63,7 +66,7 @@ class Asking:
     limits: Limits = field(init=False)
 
     def __post_init__(self) -> None:
-        able, limits = self.model.capabilities, self.parameters.limits()
+        able, limits = self.model.capabilities, self.parameters.limits
         system = sum(piece.tokens for piece in self.voice.system)
         tools = self._tools() if able.tools else ()
         fixed = system + sum(tool.tokens for tool in tools) + able.message_overhead * bool(self.voice.system)
@@ -122,19 +125,21 @@ async def remember(work: Work, past: Past, asking: Asking, view: View | None = N
         return _nothing_said(asking, past.conversation)
     runs = shown(view, past.last, past.total)
     hidden = tuple(_hidden(past, runs))
-    view_id = view.view_id if view.step else None
     if _has_room(asking, runs):
-        said = worth_showing(await said_in(work, past.conversation, runs), asking.analyses)
+        every = await said_in(work, past.conversation, runs, past.near)
+        said = worth_showing(every, asking.analyses)
         if not said or said[0].message.role is Role.USER:
-            pinned = frozenset(each.message.id for each in said if each.place in view.results)
-            return History(said, hidden, view_id, pinned=pinned, cap=asking.parameters.max_tokens)
-    fit = await _fit(work, view, runs, asking)
+            pinned = frozenset([each.message.id for each in said if each.place in view.results] if view.results else ())
+            near = without_gap(every, past.last)
+            return History(said, hidden, view, near, pinned=pinned, cap=asking.parameters.max_tokens)
+    fit = await _fit(work, past, view, runs, asking)
     for message_id in fit.needed:
         there = await work.messages.find(message_id)
         assert there is not None
         assert there[2] is not None
         fit.summaries[message_id] = there[2]
-    history = History([], hidden, view_id, cap=asking.parameters.max_tokens, fit=fit)
+    near = without_gap(list(fit.placed.values()), past.last)
+    history = History([], hidden, view, near, cap=asking.parameters.max_tokens, fit=fit)
     show(history)
     return history
 
@@ -159,8 +164,9 @@ def _has_room(asking: Asking, runs: Sequence[Run]) -> bool:
     return tokens(runs) + asking.overhead * count(runs) <= asking.room
 
 
-async def _fit(work: Work, view: View, runs: tuple[Run, ...], asking: Asking) -> Fit:
-    past = reaching.Past(view, runs, State() if asking.afresh else await reaching.state_of(work, view))
+async def _fit(work: Work, of: Past, view: View, runs: tuple[Run, ...], asking: Asking) -> Fit:
+    state = State() if asking.afresh else await reaching.state_of(work, view)
+    past = reaching.Past(view, runs, state, of.near)
     limits = asking.limits
     if limits.strategy is not None:
         reach = reaching.for_strategy(past, limits.strategy, asking.summariser, limits)

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from preceptor.domain.conversations.conversation import Conversation
+from preceptor.domain.conversations.view import View
 from preceptor.domain.delegation import Limits, Span
 from preceptor.domain.history.segment import State
 from preceptor.domain.ids import AgentId, CallId, InstructionId, MessageId, OrgId, TaskId, TurnId, ViewId
@@ -24,6 +26,7 @@ from preceptor.engine.errands import Errands
 from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
+from preceptor.engine.recalling import Memory
 from preceptor.engine.talk import Handle, Runner, StartBeside, Tools, Webhooks
 from preceptor.engine.traced import TurnTracer
 from preceptor.engine.voice import Kept, Opening, Voice
@@ -58,6 +61,8 @@ class Means:
     """By the agent and the arms of experiments that it speaks in."""
     openings: dict[tuple[str, bool], Opening] = field(default_factory=dict[tuple[str, bool], Opening])
     """How a main agent's calls begin, by its voice and whether it may delegate."""
+    memory: Memory = field(default_factory=Memory)
+    """Conversations that are known by heart."""
     blobs: set[tuple[OrgId, str]] = field(default_factory=set[tuple[OrgId, str]])
     """Texts that are kept already."""
     connector: Connector | None = None
@@ -103,7 +108,9 @@ class Spoken:
     revision: int
     voice: Voice
     kept: Kept
-    tools: object = None
+    means: object = None
+    pins: Pins | None = None
+    """What all turns in this voice are pinned to, where it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +122,16 @@ class Specialist:
     version: str
 
 
-@dataclass(slots=True)
-class History:
+class History(msgspec.Struct, eq=False):
     """What was said before this turn, as far as it is shown."""
 
     said: list[Placed]
     left_out: tuple[LeftOut, ...] = ()
-    view_id: ViewId | None = None
-    """The view that it is part of; None for the one that shows everything."""
-    altered: dict[MessageId, Altered] = field(default_factory=dict[MessageId, Altered])
+    view: View | None = None
+    """The view that it is part of; None before anything was said."""
+    near: list[Placed] = []
+    """The newest messages as they are stored, without a gap."""
+    altered: dict[MessageId, Altered] = {}
     """Those of it that are shown in another form."""
     pinned: frozenset[MessageId] = frozenset()
     """Those that must be shown."""
@@ -133,6 +141,11 @@ class History:
     """Tokens that a provider's cache can no longer serve."""
     fit: Fit | None = None
     """How it was decided, where there was something to decide."""
+
+    @property
+    def view_id(self) -> ViewId | None:
+        """Of the view, unless it is the one that shows everything."""
+        return self.view.view_id if self.view is not None and self.view.step else None
 
     @property
     def to_summarise(self) -> bool:
@@ -155,8 +168,7 @@ class History:
         return (each.message for each in said)
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct, eq=False):
     means: Means
     world: World
     journal: Journal
@@ -167,11 +179,13 @@ class Run:
     history: History
     began: float
     """When the turn was accepted, by the clock that never goes back."""
-    images: dict[str, str] = field(default_factory=dict[str, str])
+    images: dict[str, str] = {}
     """Of the messages that are shown, in base64 by id; empty where the model takes none."""
-    specialists: dict[str, Specialist] = field(default_factory=dict[str, Specialist])
+    specialists: dict[str, Specialist] = {}
     prepared: Any = None
     """The first call, where it was written down together with the user's message."""
+    conversation: Conversation | None = None
+    """As it was when the turn was accepted; None for one that was taken up again."""
     beside: StartBeside | None = None
     """Starts conversations beside this one."""
 

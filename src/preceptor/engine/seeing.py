@@ -9,7 +9,12 @@ from preceptor.engine.ports import Work
 
 async def found(work: Work, caller: Caller, conversation_id: ConversationId, *, archived: bool = False) -> Conversation:
     """The conversation, if it is the caller's to see. Someone else's and none at all look the same."""
-    conversation = await work.conversations.find(conversation_id)
+    return seen(await work.conversations.find(conversation_id), caller, conversation_id, archived=archived)
+
+
+def seen(
+    conversation: Conversation | None, caller: Caller, conversation_id: ConversationId, *, archived: bool = False
+) -> Conversation:
     if conversation is None or not _visible(conversation, caller, archived=archived):
         raise NotFound("conversation", conversation_id)
     return conversation

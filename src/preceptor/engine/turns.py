@@ -10,7 +10,7 @@ from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
 from preceptor.domain.messages.message import AnyPart, Message
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
-from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.parameters import AS_USUAL, RequestParameters
 from preceptor.domain.prompts.reply import Usage
 from preceptor.domain.turns.decisions import told as decided
 from preceptor.domain.turns.facts import CancelRequested, Ended, TurnStatus, event
@@ -22,9 +22,10 @@ from preceptor.engine.branching import Again
 from preceptor.engine.carrying import Taken, carry, elsewhere
 from preceptor.engine.errands import NOBODY, TURN, Errand
 from preceptor.engine.ports import Program, Work
+from preceptor.engine.recalling import recall
 from preceptor.engine.recovering import events_of
 from preceptor.engine.run import Run
-from preceptor.engine.seeing import found
+from preceptor.engine.seeing import found, seen
 from preceptor.engine.session import IdempotencyInProgress, Replayed, Session
 from preceptor.engine.talk import TurnRow
 
@@ -80,8 +81,10 @@ class Turns:
         waits = background and self.session.means.errands is not None
 
         async def program(work: Work) -> tuple[Run, int]:
-            conversation = await found(work, self.session.caller, conversation_id)
-            wanted = Wanted(conversation, tuple(parts), parameters or RequestParameters(), again, waits=waits)
+            known = await recall(work, self.session.means.memory, conversation_id)
+            there = await work.conversations.find(conversation_id) if known is None else known.conversation
+            conversation = seen(there, self.session.caller, conversation_id)
+            wanted = Wanted(conversation, tuple(parts), parameters or AS_USUAL, again, waits=waits)
             return await accept(work, self.session, wanted, turn_id)
 
         return await self.start(turn_id, program, waits=waits)

@@ -107,7 +107,7 @@ def validate_compression(strategy: Strategy | None, messages: Sequence[Given]) -
 
 
 def _limits(parameters: RequestParameters | Limits) -> Limits:
-    return parameters if isinstance(parameters, Limits) else parameters.limits()
+    return parameters if isinstance(parameters, Limits) else parameters.limits
 
 
 Steps = Generator[SummaryRequest, str | Exception, Fitted[Given]]

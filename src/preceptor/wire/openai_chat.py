@@ -8,7 +8,7 @@ from typing import Any, cast
 import orjson
 
 from preceptor.domain.errors import Invalid
-from preceptor.domain.messages.message import Attachment, Message, Role, Text, ToolCall, ToolResult
+from preceptor.domain.messages.message import Attachment, Message, Role, Text, ToolCall
 from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Request, Sampling, ToolSpec
 
 FORMAT = "openai-chat/1"
@@ -32,13 +32,12 @@ class CannotRender(Invalid):
 
 def render(prompt: Prompt, ask: Ask, *, prefill: bool = False) -> Request:
     """The bytes to send. With `prefill` the last message may be the assistant's, for the model to go on with."""
-    messages = _messages(prompt)
-    if not prefill and (not messages or _speaker(messages[-1]) not in {"user", "tool"}):
+    if not prefill and _last_speaker(prompt) not in {"user", "tool"}:
         raise CannotRender(
             "The last message of a prompt must be from a user or a tool. Close it with a tail, or use a model that "
             "goes on where an answer breaks off."
         )
-    body = to_bytes({"model": ask.model, "messages": messages, **_tools(prompt, ask), **_sampling(ask)})
+    body = to_bytes({"model": ask.model, "messages": _messages(prompt), **_tools(prompt, ask), **_sampling(ask)})
     return Request(FORMAT, body, sha256(body).hexdigest(), headers_of(ask.sampling), prompt.tokens)
 
 
@@ -49,29 +48,29 @@ def to_bytes(value: Any) -> bytes:
         return orjson.dumps(_storable(value))
 
 
-def _messages(prompt: Prompt) -> list[dict[str, Any]]:
+def _messages(prompt: Prompt) -> list[Any]:
     system = prompt.system_text
-    messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
-    for shown in prompt.shown:
-        if (simple := _simple(shown.message)) is None:
-            messages.extend(_rendered(shown.message))
-        else:
-            messages.append(simple)
+    messages: list[Any] = [{"role": "system", "content": system}] if system else []
+    messages += [shown.written(FORMAT, _written) for shown in prompt.shown]
     if prompt.tail:
         messages.append({"role": "user", "content": prompt.tail_text})
     return messages
 
 
-def _simple(message: Message) -> dict[str, Any] | None:
-    """Most messages have one part: these are told apart by one look, for a history has many."""
-    if len(message.parts) != 1 or message.analysis is not None:
-        return None
-    part, role = message.parts[0], message.role
-    if type(part) is Text and (role is Role.USER or role is Role.ASSISTANT):
-        return {"role": role, "content": part.text}
-    if type(part) is ToolResult:
-        return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.content}
-    return None
+def _written(message: Message) -> orjson.Fragment:
+    """A message as it stands in the list of them all. Most have one text: these are told apart by one look."""
+    role, parts = message.role, message.parts
+    if len(parts) == 1 and not message.analysis and (role is Role.USER or role is Role.ASSISTANT):
+        part = parts[0]
+        if type(part) is Text:
+            return orjson.Fragment(to_bytes({"role": role, "content": part.text}))
+    return orjson.Fragment(to_bytes(_rendered(message))[1:-1])
+
+
+def _last_speaker(prompt: Prompt) -> str | None:
+    if prompt.tail:
+        return "user"
+    return _rendered(prompt.shown[-1].message)[-1]["role"] if prompt.shown else None
 
 
 def _rendered(message: Message) -> list[dict[str, Any]]:
@@ -131,10 +130,6 @@ def arguments_of(call: ToolCall) -> str:
 def _callable(name: str) -> str:
     """A model can call what does not exist; its history is sent back all the same, and no provider takes any name."""
     return name if _TOOL_NAME.fullmatch(name) else _NOT_IN_A_NAME.sub("_", name)[:64] or "unnamed"
-
-
-def _speaker(message: dict[str, Any]) -> str:
-    return message["role"]
 
 
 def _tools(prompt: Prompt, ask: Ask) -> dict[str, Any]:
@@ -200,6 +195,8 @@ def _storable(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
         return {_storable(str(key)): _storable(field) for key, field in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, orjson.Fragment):
+        return value
     if isinstance(value, list | tuple):
         return [_storable(item) for item in cast("list[Any]", value)]
     if value is None or isinstance(value, bool | float):

@@ -91,7 +91,7 @@ class SqlLog:
         With `take`, become its one writer in the same step: what is added has the epoch that others are fenced off by.
         """
         org, executor = self.work.org, self.work.executor
-        found = executor.heads.get((org, stream)) or next(iter(await executor.all(LOCK_HEAD, (org, stream))), None)
+        found = await self._held(stream)
         if found is None and stream == ORG_STREAM:
             return await self.start(stream, new)
         if found is None:
@@ -117,6 +117,11 @@ class SqlLog:
         head = await self.head(stream)
         assert head is not None
         return head.epoch
+
+    async def hold(self, stream: StreamId) -> Head | None:
+        """Its head, which nobody else moves before this transaction ends."""
+        found = await self._held(stream)
+        return None if found is None else Head(*found[:3])
 
     async def head(self, stream: StreamId) -> Head | None:
         rows = await self.work.all(READ_HEAD, id=stream)
@@ -145,6 +150,14 @@ class SqlLog:
         for org, stream, seq, _ in heads:
             await self.work.run(ANCHOR, of_org=org, named=stream, up_to=seq)
             self.work.executor.heads.pop((org, stream), None)
+
+    async def _held(self, stream: StreamId) -> tuple[int, bytes, int, int] | None:
+        org, executor = self.work.org, self.work.executor
+        known = executor.heads.get((org, stream))
+        if known is None and (rows := await executor.all(LOCK_HEAD, (org, stream))):
+            seq, digest, epoch, grown = rows[0]
+            known = executor.heads[org, stream] = (seq, bytes(digest), epoch, grown)
+        return known
 
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
         salts = [random_bytes(SALT) for _ in new]

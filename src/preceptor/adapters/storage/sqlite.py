@@ -66,8 +66,7 @@ class SqliteExecutor:
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
         self.wrote = True
-        for row in rows:
-            self.connection.execute(statement.sqlite, row)
+        self.connection.executemany(statement.sqlite, rows)
 
 
 @dataclass(slots=True)

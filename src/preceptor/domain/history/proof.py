@@ -90,18 +90,21 @@ def prove(assembled: Assembled, duties: Duties) -> None:
 def _prove_origins(messages: Sequence[Message], assembled: Assembled, duties: Duties) -> None:
     if duties.system and not assembled.system_text.strip():
         raise Unproven(Obligation.ONE_SYSTEM, "there is no system prompt")
+    system, conversation, blocked = Role.SYSTEM, duties.conversation_id, duties.blocked
     for message in messages:
-        if message.role is Role.SYSTEM:
+        if message.role is system:
             raise Unproven(Obligation.ONE_SYSTEM, f"message {message.id} is a second one")
-        if duties.conversation_id is not None and message.conversation_id != duties.conversation_id:
+        if conversation is not None and message.conversation_id != conversation:
             raise Unproven(Obligation.NOTHING_FOREIGN, f"message {message.id} is of another conversation")
-        if message.turn_id in duties.blocked:
+        if blocked and message.turn_id in blocked:
             raise Unproven(Obligation.NOTHING_BLOCKED, f"message {message.id} is of a turn that was blocked")
 
 
 def _prove_pairs(messages: Sequence[Message]) -> None:
     waiting: set[str] = set()
     for message in messages:
+        if not waiting and message.is_text:
+            continue
         for result in message.tool_results:
             if result.tool_call_id not in waiting:
                 detail = f"message {message.id} answers {result.tool_call_id}, which was not called right before"

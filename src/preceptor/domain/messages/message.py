@@ -130,15 +130,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return () if self._is_text else tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return () if self.is_text else tuple([part for part in self.parts if type(part) is ToolCall])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        return () if self._is_text else tuple(part for part in self.parts if isinstance(part, ToolResult))
+        return () if self.is_text else tuple([part for part in self.parts if type(part) is ToolResult])
 
     @property
-    def _is_text(self) -> bool:
-        """As almost every message of a long history is."""
+    def is_text(self) -> bool:
+        """One text and nothing else, as almost every message of a long history is."""
         return len(self.parts) == 1 and type(self.parts[0]) is Text
 
 

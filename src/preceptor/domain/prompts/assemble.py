@@ -1,6 +1,7 @@
 """Assembling a prompt: system, history, the running turn, the closing words; always in this order."""
 
 from collections.abc import Collection, Sequence
+from typing import cast
 
 import msgspec
 
@@ -17,13 +18,23 @@ GO_ON = Segment(text="Go on.", source=FromEngine("go_on"), tokens=3)
 _RUNNING, _PLAN = TurnId(""), Kind.SYNTHETIC_PLAN
 
 
-class Placed(msgspec.Struct, frozen=True):
+class Placed(msgspec.Struct, frozen=True, dict=True):
     """A message and its number in the conversation."""
 
     place: int
     message: Message
     withheld: int = 0
     """If the turn it began was blocked: the tokens of what other turns are shown in its place."""
+
+    @property
+    def always(self) -> Shown | None:
+        """As every call is shown it, made once, for a history is shown again and again. None if that depends."""
+        made = cast("dict[str, Shown | None]", self.__dict__)
+        if "always" not in made:
+            message = self.message
+            depends = self.withheld or (message.kind is _PLAN and message.analysis is not None)
+            made["always"] = None if depends else Shown(message, source_of(self), message.tokens)
+        return made["always"]
 
 
 def assemble(  # noqa: PLR0913 - the last by name
@@ -50,7 +61,7 @@ def assemble(  # noqa: PLR0913 - the last by name
 def all_shown(said: Sequence[Placed], turn_id: TurnId | None, analyses: int = 1) -> tuple[Shown, ...]:
     """What was said, as a call of this turn is shown it."""
     whole = _analysed(said, turn_id, analyses)
-    return tuple([as_shown(each, turn_id, whole) for each in said])
+    return tuple([each.always or as_shown(each, turn_id, whole) for each in said])
 
 
 def worth_showing(said: Sequence[Placed], analyses: int = 1) -> list[Placed]:

@@ -1,7 +1,8 @@
 """Request parameters: what a caller may ask of one request. Set on an agent, a conversation or a message."""
 
 import re
-from typing import Annotated
+from functools import cached_property
+from typing import Annotated, Any
 
 from pydantic import (
     AliasChoices,
@@ -106,8 +107,9 @@ class RequestParameters(Value):
         return wider.model_copy(update=told(self)) if self.model_fields_set else wider
 
     def requires_history_management(self) -> bool:
-        return self.limits().requires_history_management
+        return self.limits.requires_history_management
 
+    @cached_property
     def limits(self) -> Limits:
         return Limits(
             strategy=self.compression_strategy,
@@ -119,6 +121,12 @@ class RequestParameters(Value):
             on_failure=self.on_failure,
         )
 
+    @cached_property
+    def as_said(self) -> dict[str, Any]:
+        """What they say, in JSON."""
+        return self.model_dump(mode="json")
+
+    @cached_property
     def sampling(self) -> Sampling:
         return Sampling(
             temperature=self.temperature,
@@ -135,3 +143,7 @@ class RequestParameters(Value):
             custom_headers=self.custom_headers or {},
             extra=self.extra,
         )
+
+
+AS_USUAL = RequestParameters()
+"""Nothing is asked for that a wider scope does not say."""

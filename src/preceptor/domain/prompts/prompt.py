@@ -1,13 +1,16 @@
 """A prompt is made of pieces with sources, and a model accepts nothing but a prompt: every token is accounted for."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.source import AnySource
+
+Written = TypeVar("Written")
 
 
 class Segment(msgspec.Struct, frozen=True, rename="camel"):
@@ -18,12 +21,20 @@ class Segment(msgspec.Struct, frozen=True, rename="camel"):
     tokens: int
 
 
-class Shown(msgspec.Struct, frozen=True, rename="camel"):
+class Shown(msgspec.Struct, frozen=True, rename="camel", dict=True):
     """A message as the model is shown it. It may say less than the one that is stored, never more."""
 
     message: Message
     source: AnySource
     tokens: int
+
+    def written(self, form: str, write: Callable[[Message], Written]) -> Written:
+        """What a format makes of it, made once: the same message is sent again with everything that follows it."""
+        made = cast("dict[str, Written]", self.__dict__)
+        found = made.get(form)
+        if found is None:
+            found = made[form] = write(self.message)
+        return found
 
 
 class Effect(StrEnum):

@@ -1,8 +1,9 @@
 """The fold: from the events of a turn to where it stands. A crash loses nothing but this, and it is folded again."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.delegation import Limits, Span
 from preceptor.domain.ids import CallId, MessageId, SpanId, TurnId
@@ -36,17 +37,16 @@ _BESIDE = frozenset({"plan", SUMMARY})
 """What is asked of a model beside the conversation: each has attempts of its own."""
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(msgspec.Struct):
     """One line of speech: the main one, or the branch of a specialist that works beside others."""
 
     root: SpanId | None = None
-    messages: list[Message] = field(default_factory=list[Message])
-    frames: list[Span] = field(default_factory=list[Span])
+    messages: list[Message] = []
+    frames: list[Span] = []
     """Open delegations, the innermost last."""
-    pending: list[ToolCall] = field(default_factory=list[ToolCall])
+    pending: list[ToolCall] = []
     """Tool calls without a result."""
-    started: dict[str, ToolStarted] = field(default_factory=dict[str, ToolStarted])
+    started: dict[str, ToolStarted] = {}
     open_call: Call | None = None
     failed: CallEnded | None = None
     """The last call, if it failed and none has succeeded since."""
@@ -66,32 +66,31 @@ class Lane:
         return self.frames[-1].span_id if self.frames else None
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct):
     turn_id: TurnId
     accepted: Accepted | None = None
-    main: Lane = field(default_factory=Lane)
-    branches: dict[SpanId, Lane] = field(default_factory=dict[SpanId, Lane])
-    spans: dict[SpanId, Span] = field(default_factory=dict[SpanId, Span])
-    closed: dict[SpanId, SpanClosed] = field(default_factory=dict[SpanId, SpanClosed])
-    lanes: dict[SpanId, Lane] = field(default_factory=dict[SpanId, Lane])
+    main: Lane = msgspec.field(default_factory=Lane)
+    branches: dict[SpanId, Lane] = {}
+    spans: dict[SpanId, Span] = {}
+    closed: dict[SpanId, SpanClosed] = {}
+    lanes: dict[SpanId, Lane] = {}
     """By span: where its words are said."""
-    calls: dict[CallId, Call] = field(default_factory=dict[CallId, Call])
-    endings: dict[CallId, CallEnded] = field(default_factory=dict[CallId, CallEnded])
-    span_calls: dict[SpanId, int] = field(default_factory=dict[SpanId, int])
-    span_usage: dict[SpanId | None, Usage] = field(default_factory=dict[SpanId | None, Usage])
-    usage: Usage = field(default_factory=Usage)
+    calls: dict[CallId, Call] = {}
+    endings: dict[CallId, CallEnded] = {}
+    span_calls: dict[SpanId, int] = {}
+    span_usage: dict[SpanId | None, Usage] = {}
+    usage: Usage = Usage()
     reserved: int = 0
     """Tokens of calls whose cost is not known yet: what they are shown, and what they may answer at most."""
     reserved_answers: int = 0
     """The second part of these."""
-    named: set[str] = field(default_factory=set[str])
+    named: set[str] = set()
     """The ids of all tool calls: an effect is known by its call's id, so no two calls may share one."""
-    half_said: dict[MessageId, CallId] = field(default_factory=dict[MessageId, CallId])
+    half_said: dict[MessageId, CallId] = {}
     """Messages that are being streamed, with the calls they are streamed by."""
     judgement: Judgement | None = None
     """Of the user's message."""
-    judgements: list[Judgement] = field(default_factory=list[Judgement])
+    judgements: list[Judgement] = []
     """Of everything."""
     withheld: Withheld | None = None
     """The answer, if nobody may see it."""
@@ -103,10 +102,10 @@ class Turn:
     """An answer that was asked for again because of the rules it broke."""
     planned: Planned | None = None
     plan_calls: int = 0
-    summaries: list[Message] = field(default_factory=list[Message])
+    summaries: list[Message] = []
     """Those that this turn had written, each in one call."""
     summary_calls: int = 0
-    fell_back: list[FellBack] = field(default_factory=list[FellBack])
+    fell_back: list[FellBack] = []
     compressed: Compressed | None = None
     cancelled: CancelRequested | None = None
     final_call: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from preceptor.domain.ids import CallId, SpanId
+from preceptor.domain.ids import CallId, MessageId, SpanId
 from preceptor.domain.messages.message import Kind
 from preceptor.domain.prompts.assemble import Placed, runs
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
@@ -45,19 +45,16 @@ class Showing:
 
 def manifest(run: Run, said: Sequence[Placed]) -> dict[str, Any]:
     """Which messages a model is shown, in which order and form, and what that costs a provider's cache."""
-    summaries = tuple((at, each.message.id) for at, each in enumerate(said) if _is_summary(each))
-    ids = {each.message.id for each in said}
+    elsewhere = [(at, each.message) for at, each in enumerate(said) if not each.place]
+    altered = run.history.altered
+    ids = {each.message.id for each in said} if altered else frozenset[MessageId]()
     return {
         "shown": runs([each.place for each in said if each.place]),
-        "summaries": summaries,
-        "aside": tuple(each.message.id for each in said if not each.place and not _is_summary(each)),
-        "altered": {one: how for one, how in run.history.altered.items() if one in ids},
+        "summaries": tuple([(at, message.id) for at, message in elsewhere if message.kind is Kind.SUMMARY]),
+        "aside": tuple([message.id for _, message in elsewhere if message.kind is not Kind.SUMMARY]),
+        "altered": {one: how for one, how in altered.items() if one in ids},
         "invalidated": 0 if run.turn.iterations else run.history.invalidated,
     }
-
-
-def _is_summary(placed: Placed) -> bool:
-    return not placed.place and placed.message.kind is Kind.SUMMARY
 
 
 def record(run: Run, purpose: Purpose, showing: Showing, request: Request) -> Prepared:

@@ -1,0 +1,80 @@
+"""Recalling: what is known of a conversation by heart, for as long as its log ends in the same hash.
+
+Whatever changes a conversation, its messages, its views or its turns appends to its log in the same transaction. So the
+same end of the log means the same conversation, in this process or in any other, and a turn reads only what is new.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from preceptor.domain.conversations.conversation import Conversation
+from preceptor.domain.conversations.view import View
+from preceptor.domain.ids import ConversationId, OrgId, StreamId
+from preceptor.domain.prompts.assemble import Placed
+from preceptor.engine.ports import Work
+
+ROOM = 2_000_000
+"""How much is known by heart in all: tokens, and a hundred for each message."""
+EACH = 100
+LONGEST = 400
+"""Messages of one conversation: of a longer one, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """A conversation as it stood when its log ended in `head`, with no turn running."""
+
+    head: bytes
+    conversation: Conversation
+    last: int
+    total: int
+    view: View
+    clarifications: int
+    """How many turns in a row ended in a question to the user."""
+    near: list[Placed]
+    """The newest messages, without a gap."""
+    weight: int
+
+
+@dataclass(slots=True)
+class Memory:
+    """The conversations that were spoken in last, as many as there is room for."""
+
+    room: int = ROOM
+    kept: OrderedDict[tuple[OrgId, ConversationId], Recollection] = field(
+        default_factory=OrderedDict[tuple[OrgId, ConversationId], Recollection]
+    )
+    weight: int = 0
+
+    def keep(self, org: OrgId, recollection: Recollection) -> None:
+        place = org, recollection.conversation.conversation_id
+        self.forget(*place)
+        self.kept[place] = recollection
+        self.weight += recollection.weight
+        while self.weight > self.room:
+            self.forget(*next(iter(self.kept)))
+
+    def forget(self, org: OrgId, conversation: ConversationId) -> None:
+        gone = self.kept.pop((org, conversation), None)
+        self.weight -= 0 if gone is None else gone.weight
+
+
+async def recall(work: Work, memory: Memory, conversation: ConversationId) -> Recollection | None:
+    """What is known by heart, if it still holds."""
+    known = memory.kept.get((work.org, conversation))
+    if known is None:
+        return None
+    head = await work.log.hold(StreamId(conversation))
+    return known if head is not None and head.hash == known.head else None
+
+
+def without_gap(said: list[Placed], last: int) -> list[Placed]:
+    """The end of what was read, as far as it leads to the newest message one by one."""
+    start = len(said)
+    while start and said[start - 1].place == last:
+        start, last = start - 1, last - 1
+    return said[start:]
+
+
+def weight_of(said: list[Placed]) -> int:
+    return sum([each.message.tokens + EACH for each in said])
