@@ -180,6 +180,31 @@ async def test_a_plain_function_runs_beside_the_loop_and_an_async_one_in_it():
     assert threads[0] != threading.get_ident() == threads[1]
 
 
+async def test_calls_one_after_the_other_share_a_thread_and_one_that_hangs_holds_up_no_other():
+    hanging, seen = threading.Event(), list[int]()
+
+    @tool(effect="read")
+    def where() -> str:
+        """Say where it runs."""
+        seen.append(threading.get_ident())
+        return "here"
+
+    @tool(effect="read", timeout=0.05)
+    def hang() -> str:
+        """Never end."""
+        hanging.wait()
+        return "at last"
+
+    for _ in range(20):
+        await ran(where)
+    assert len(set(seen)) == 1
+    await ran(hang)
+    found = await ran(where)
+    hanging.set()
+    assert found.content == "here"
+    assert len(set(seen)) == 2
+
+
 @pytest.mark.parametrize(("effect", "outcome"), [("read", Outcome.ERROR), ("once", Outcome.UNKNOWN)])
 async def test_a_tool_that_takes_too_long_is_not_waited_for(effect: Any, outcome: Outcome):
     release = threading.Event()

@@ -184,6 +184,8 @@ class Run(msgspec.Struct, eq=False):
     specialists: dict[str, Specialist] = {}
     prepared: Any = None
     """The first call, where it was written down together with the user's message."""
+    guard: GuardPolicy | None = None
+    """The policy of its pins, once it was read."""
     conversation: Conversation | None = None
     """As it was when the turn was accepted; None for one that was taken up again."""
     beside: StartBeside | None = None

@@ -1,8 +1,6 @@
 """All tools of an installation: found, described, and run so that whatever they do, the turn goes on."""
 
 import asyncio
-import contextvars
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from importlib import import_module
@@ -14,6 +12,7 @@ from pydantic_core import to_json
 
 from preceptor.adapters.tools.built_in import built_in
 from preceptor.adapters.tools.function import Tool, ToolError, ToolRun, UnusableTool, as_tool
+from preceptor.adapters.tools.threads import THREADS
 from preceptor.domain.messages.message import Outcome, ToolCall, ToolResult
 from preceptor.domain.prompts.prompt import Effect, ToolSpec
 
@@ -85,7 +84,7 @@ async def _ran(tool: Tool, call: ToolCall, arguments: dict[str, Any], patience: 
     limit = asyncio.timeout(patience)
     try:
         async with limit:
-            answer = await (tool.function(**arguments) if tool.is_async else _in_a_thread(tool.function, arguments))
+            answer = await (tool.function(**arguments) if tool.is_async else THREADS.run(tool.function, arguments))
         content = _written(answer)
     except ToolError as error:
         return _failed(call, str(error))
@@ -113,27 +112,3 @@ def _kept(text: str) -> str:
     if len(text) <= LARGEST_RESULT:
         return text
     return f"{text[:LARGEST_RESULT]}… [cut: {len(text):,} characters in all]"
-
-
-async def _in_a_thread(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """In a thread that nobody waits for: one that never ends must not keep the process from ending."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def tell(method: str, value: Any) -> None:
-        if not done.done():
-            getattr(done, method)(value)
-
-    def work() -> None:
-        try:
-            told = "set_result", context.run(function, **arguments)
-        except BaseException as error:  # noqa: BLE001 - handed over to the one who waits
-            told = "set_exception", error if isinstance(error, Exception) else ToolError("It asked to end the process.")
-        try:
-            loop.call_soon_threadsafe(tell, *told)
-        except RuntimeError:
-            return  # the loop is gone, and with it the one who asked
-
-    threading.Thread(target=work, name="preceptor-tool", daemon=True).start()
-    return await done

@@ -80,7 +80,9 @@ def heard(parts: Sequence[AnyPart]) -> str:
 
 def policy_of(run: Run) -> GuardPolicy:
     """What this turn was pinned to; nothing is judged where that is nothing."""
-    return GuardPolicy.model_validate(run.pins.guard) if run.pins.guard else GuardPolicy(enabled=False)
+    if run.guard is None:
+        run.guard = GuardPolicy.model_validate(run.pins.guard or {"enabled": False})
+    return run.guard
 
 
 async def _judge(run: Run, what: str, text: str) -> Hit[Gate]:
