@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make serve` and `make test`. Everything else is listed by `make help`.
 .DEFAULT_GOAL := help
-.PHONY: help serve test check format lint types layers site bench build coverage docs nightly lock sbom clean
+.PHONY: help serve test check format lint types layers site bench build coverage statements docs nightly lock sbom clean
 
 PYTHON ?= python3
 # Every command and every test starts a Python: what it imports is compiled once.
@@ -48,6 +48,9 @@ site: $(DEVELOP)  ## build the documentation site into site/; a link that leads 
 
 bench: $(DEVELOP)  ## ratios against the baselines, measured in one interleaved run
 	$(BIN)/python -m benchmarks
+
+statements: $(DEVELOP)  ## write the text of every statement, and of a new SQLite file, that is run without SQLAlchemy
+	$(BIN)/python -m tools.statements
 
 docs: $(DEVELOP)  ## write the reference pages and the table of contents that come from the code
 	$(BIN)/python -m tools.document

@@ -17,7 +17,7 @@ KNOWN = {
     "adapters/storage/sqlite.py: f'PRAGMA busy_timeout={PATIENCE_MS}'",
     "adapters/storage/sqlite.py: f'PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}'",
     # A constant of our own, because a statement's parameters are the caller's.
-    "adapters/storage/keys.py: f\"'{INSTALLATION}'\"",
+    "adapters/storage/sql/keys.py: f\"'{INSTALLATION}'\"",
 }
 
 

@@ -49,6 +49,7 @@ class Value(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
         allow_inf_nan=False,
+        defer_build=True,
     )
 
 

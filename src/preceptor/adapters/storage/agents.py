@@ -4,15 +4,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import bodies_after, body_by_id, insert_into, update_by_key
-from preceptor.adapters.storage.tables import agents
+from preceptor.adapters.storage.ready.agents import ADD, FIND, PAGE, REPLACE
 from preceptor.domain.agents import Agent
 from preceptor.domain.ids import AgentId
-
-ADD = insert_into(agents)
-REPLACE = update_by_key(agents)
-FIND = body_by_id(agents)
-PAGE = bodies_after(agents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,74 +6,23 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, func, literal_column, select, update
-
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.instructions import STATUSES, numbered
-from preceptor.adapters.storage.statements import Row, Statement, insert_into, mine
-from preceptor.adapters.storage.tables import assignments, instruction_versions, instructions
+from preceptor.adapters.storage.ready.assignments import (
+    CLOSE,
+    FIND,
+    LAST_SEQ,
+    OF_AGENT,
+    OF_AGENT_AT,
+    OF_AGENT_WITH_HEADS,
+    OF_FAMILY,
+    OPEN,
+)
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assigned import Assigned
 from preceptor.domain.instructions.family import Candidate
 from preceptor.domain.times import to_micros
-
-ONE = literal_column("1", Integer)
-_NOW = assignments.c.until.is_(None)
-_ORDER = (assignments.c.priority, assignments.c.seq, assignments.c.id)
-
-OPEN = insert_into(assignments)
-CLOSE = Statement.of(
-    update(assignments)
-    .where(mine(assignments), assignments.c.id == bindparam("named"), _NOW)
-    .values(until=bindparam("at"))
-)
-FIND = Statement.of(
-    select(assignments.c.body).where(
-        mine(assignments), assignments.c.agent == bindparam("agent"), assignments.c.family == bindparam("family"), _NOW
-    )
-)
-OF_AGENT = Statement.of(
-    select(assignments.c.body)
-    .where(mine(assignments), assignments.c.agent == bindparam("agent"), _NOW)
-    .order_by(*_ORDER)
-)
-# Each with the head of its family, which is what most of them mean.
-OF_AGENT_WITH_HEADS = Statement.of(
-    select(
-        assignments.c.body,
-        instruction_versions.c.id,
-        instruction_versions.c.version,
-        instruction_versions.c.status,
-    )
-    .select_from(
-        assignments.outerjoin(
-            instructions, (instructions.c.org == assignments.c.org) & (instructions.c.id == assignments.c.family)
-        ).outerjoin(
-            instruction_versions,
-            (instruction_versions.c.org == instructions.c.org) & (instruction_versions.c.id == instructions.c.head),
-        )
-    )
-    .where(mine(assignments), assignments.c.agent == bindparam("agent"), _NOW)
-    .order_by(*_ORDER)
-)
-OF_AGENT_AT = Statement.of(
-    select(assignments.c.body)
-    .where(
-        mine(assignments),
-        assignments.c.agent == bindparam("agent"),
-        assignments.c.since <= bindparam("at"),
-        _NOW | (assignments.c.until > bindparam("at")),
-    )
-    .order_by(*_ORDER)
-)
-OF_FAMILY = Statement.of(
-    select(assignments.c.body)
-    .where(mine(assignments), assignments.c.family == bindparam("family"), _NOW)
-    .order_by(assignments.c.agent)
-)
-LAST_SEQ = Statement.of(
-    select(func.max(assignments.c.seq)).where(mine(assignments), assignments.c.agent == bindparam("agent"))
-)
 
 
 @dataclass(frozen=True, slots=True)

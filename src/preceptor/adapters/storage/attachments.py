@@ -3,36 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, mine
-from preceptor.adapters.storage.turn_tables import attachments
+from preceptor.adapters.storage.ready.attachments import ADD, DATA, ERASE, FIND, FORGET, SAY_IN
 from preceptor.domain.ids import AttachmentId, ConversationId
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.engine.repositories import AttachmentRow
-
-ADD = insert_into(attachments)
-_THIS = (mine(attachments), attachments.c.id == bindparam("named"))
-FIND = Statement.of(
-    select(
-        attachments.c.id,
-        attachments.c.user,
-        attachments.c.conversation,
-        attachments.c.media_type,
-        attachments.c.name,
-        attachments.c.size,
-        attachments.c.text,
-        attachments.c.created,
-    ).where(*_THIS)
-)
-DATA = Statement.of(select(attachments.c.data).where(*_THIS))
-SAY_IN = Statement.of(update(attachments).where(*_THIS).values(conversation=bindparam("said_in")))
-ERASE = Statement.of(delete(attachments).where(mine(attachments), attachments.c.conversation == bindparam("said_in")))
-# A sweep of the installation, over all organisations.
-FORGET = Statement.of(
-    delete(attachments).where(attachments.c.conversation.is_(None), attachments.c.created < bindparam("before"))
-)
 
 
 @dataclass(frozen=True, slots=True)

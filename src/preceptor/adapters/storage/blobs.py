@@ -2,23 +2,8 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Text, bindparam, cast, delete, exists, insert, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, mine
-from preceptor.adapters.storage.turn_tables import blobs
-
-_HERE = exists().where(mine(blobs), blobs.c.sha256 == bindparam("sha256"))
-PUT = Statement.of(
-    insert(blobs).from_select(
-        ["org", "sha256", "body"],
-        select(cast(bindparam("org"), Text), cast(bindparam("sha256"), Text), cast(bindparam("body"), Text)).where(
-            ~_HERE
-        ),
-    )
-)
-GET = Statement.of(select(blobs.c.body).where(mine(blobs), blobs.c.sha256 == bindparam("sha256")))
-REMOVE = Statement.of(delete(blobs).where(mine(blobs), blobs.c.sha256 == bindparam("sha256")))
+from preceptor.adapters.storage.ready.blobs import GET, PUT, REMOVE
 
 
 @dataclass(frozen=True, slots=True)

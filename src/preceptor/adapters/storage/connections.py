@@ -2,26 +2,21 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.connection_tables import mcp_servers, providers
-from preceptor.adapters.storage.statements import Statement, insert_into, mine, update_by_key
+from preceptor.adapters.storage.ready.connections import (
+    ADD_PROVIDER,
+    ADD_SERVER,
+    ALL_PROVIDERS,
+    ALL_SERVERS,
+    FIND_PROVIDER,
+    FIND_SERVER,
+    REMOVE_PROVIDER,
+    REMOVE_SERVER,
+    REPLACE_PROVIDER,
+    REPLACE_SERVER,
+)
 from preceptor.domain.mcp_servers import StoredServer
 from preceptor.domain.providers import Provider
-
-ADD_PROVIDER, REPLACE_PROVIDER = insert_into(providers), update_by_key(providers)
-ADD_SERVER, REPLACE_SERVER = insert_into(mcp_servers), update_by_key(mcp_servers)
-FIND_PROVIDER = Statement.of(
-    select(providers.c.body, providers.c.sealed).where(mine(providers), providers.c.id == bindparam("id"))
-)
-FIND_SERVER = Statement.of(
-    select(mcp_servers.c.body, mcp_servers.c.sealed).where(mine(mcp_servers), mcp_servers.c.id == bindparam("id"))
-)
-ALL_PROVIDERS = Statement.of(select(providers.c.body, providers.c.sealed).where(mine(providers)).order_by("id"))
-ALL_SERVERS = Statement.of(select(mcp_servers.c.body, mcp_servers.c.sealed).where(mine(mcp_servers)).order_by("id"))
-REMOVE_PROVIDER = Statement.of(delete(providers).where(mine(providers), providers.c.id == bindparam("id")))
-REMOVE_SERVER = Statement.of(delete(mcp_servers).where(mine(mcp_servers), mcp_servers.c.id == bindparam("id")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from sqlalchemy import MetaData, NullPool, Table, create_engine, func, select
 from preceptor.adapters.storage import schema
 from preceptor.adapters.storage.opening import SqliteFile
 from preceptor.adapters.storage.snapshots import PostgresSnapshot, Snapshot, SqliteSnapshot
-from preceptor.adapters.storage.statements import Row, Statement, insert_into
+from preceptor.adapters.storage.sql.building import compiled, insert_into
+from preceptor.adapters.storage.statements import Row
 from preceptor.adapters.storage.webhook_tables import metadata
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ def tables_of(path: Path) -> list[Table]:
 
 
 def count_rows(source: Snapshot, tables: Sequence[Table]) -> int:
-    counts = (Statement.of(select(func.count()).select_from(table)) for table in tables)
+    counts = (compiled(select(func.count()).select_from(table)) for table in tables)
     return sum(number for count in counts for (number,) in source.rows(count))
 
 
 def _batches(source: Snapshot, tables: Sequence[Table], progress: Progress) -> Iterator[tuple[Table, list[Row]]]:
     done, total = 0, count_rows(source, tables)
     for table in tables:
-        rows = source.rows(Statement.of(select(table)))
+        rows = source.rows(compiled(select(table)))
         while batch := list(islice(rows, ROWS)):
             yield table, batch
             done += len(batch)

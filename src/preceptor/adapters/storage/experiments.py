@@ -4,63 +4,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Text, and_, bindparam, cast, delete, literal_column, or_, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, body_by_id, insert_into, limited, mine, update_by_key
-from preceptor.adapters.storage.turn_tables import experiment_slots as slots
-from preceptor.adapters.storage.turn_tables import experiments
+from preceptor.adapters.storage.ready.experiments import (
+    ADD,
+    FIND,
+    LEAVE,
+    PAGE,
+    REPLACE,
+    RUNS,
+    SLOTS,
+    TAKE,
+    TAKEN,
+    WITH_AGENT,
+    WITH_FAMILY,
+)
 from preceptor.domain.experiments.experiment import Experiment, Status
 from preceptor.domain.ids import AgentId, ExperimentId, FamilyId, OrgId
 from preceptor.domain.times import to_micros
 from preceptor.engine.experimenting import Slot
-
-RUNNING = literal_column("'running'", Text)
-ADD = insert_into(experiments)
-REPLACE = update_by_key(experiments)
-FIND = body_by_id(experiments)
-# Newest first; a cursor is the last id shown.
-PAGE = Statement.of(
-    limited(
-        select(experiments.c.body)
-        .where(
-            mine(experiments),
-            or_(cast(bindparam("after"), Text).is_(None), experiments.c.id < bindparam("after")),
-            or_(cast(bindparam("status"), Text).is_(None), experiments.c.status == bindparam("status")),
-        )
-        .order_by(experiments.c.id.desc())
-    )
-)
-# The sweep of the installation, over all organisations.
-RUNS = Statement.of(
-    limited(
-        select(experiments.c.org, experiments.c.id)
-        .where(experiments.c.status == RUNNING, experiments.c.id > bindparam("after"))
-        .order_by(experiments.c.id)
-    )
-)
-TAKE = insert_into(slots)
-LEAVE = Statement.of(delete(slots).where(mine(slots), slots.c.experiment == bindparam("experiment")))
-_SLOT = (slots.c.agent, slots.c.family, slots.c.experiment, slots.c.control, slots.c.variant)
-TAKEN = Statement.of(
-    select(*_SLOT).where(mine(slots), slots.c.agent == bindparam("agent"), slots.c.family == bindparam("family"))
-)
-_ON = (
-    select(*_SLOT)
-    .join(experiments, and_(experiments.c.org == slots.c.org, experiments.c.id == slots.c.experiment))
-    .where(mine(slots), experiments.c.ends > bindparam("now"))
-    .order_by(slots.c.experiment, slots.c.agent)
-)
-WITH_FAMILY = Statement.of(_ON.where(slots.c.family == bindparam("family")))
-SLOTS = Statement.of(_ON)
-WITH_AGENT = Statement.of(
-    select(experiments.c.id, experiments.c.body)
-    .distinct()
-    .select_from(slots)
-    .join(experiments, and_(experiments.c.org == slots.c.org, experiments.c.id == slots.c.experiment))
-    .where(mine(slots), slots.c.agent == bindparam("agent"))
-    .order_by(experiments.c.id)
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Text, and_, bindparam, cast, delete, func, or_, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Row, Statement, insert_into, limited, mine
-from preceptor.adapters.storage.tables import conversations
-from preceptor.adapters.storage.turn_tables import exposures, signals
+from preceptor.adapters.storage.ready.exposures import ADD, ALL, MORE, PAGE, SAID, TELL, TRAFFIC, UNTELL
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.metrics import Tally
 from preceptor.domain.ids import AgentId, ExperimentId
@@ -17,51 +14,7 @@ from preceptor.domain.times import to_micros
 from preceptor.engine.experimenting import Signal
 
 _NAMES = ("org", "experiment", "conversation", "unit", "arm")
-SUMS = tuple(column.name for column in exposures.c if column.name not in _NAMES)
-_THESE = (mine(exposures), exposures.c.experiment == bindparam("of"))
-ADD = insert_into(exposures)
-MORE = Statement.of(
-    update(exposures)
-    .where(*_THESE, exposures.c.conversation == bindparam("in_"))
-    .values({name: exposures.c[name] + bindparam(f"more_{name}", type_=exposures.c[name].type) for name in SUMS})
-)
-_TALLY = (exposures.c.conversation, exposures.c.unit, exposures.c.arm, *(exposures.c[name] for name in SUMS))
-ALL = Statement.of(select(*_TALLY).where(*_THESE).order_by(exposures.c.conversation))
-PAGE = Statement.of(
-    limited(
-        select(*_TALLY)
-        .where(
-            *_THESE,
-            exposures.c.conversation > bindparam("after"),
-            or_(cast(bindparam("arm"), Text).is_(None), exposures.c.arm == bindparam("arm")),
-        )
-        .order_by(exposures.c.conversation)
-    )
-)
-_SAID = and_(signals.c.org == exposures.c.org, signals.c.conversation == exposures.c.conversation)
-SAID = Statement.of(
-    select(exposures.c.conversation, signals.c.metric, func.sum(signals.c.value), func.count())
-    .select_from(exposures)
-    .join(signals, _SAID)
-    .where(*_THESE, exposures.c.conversation >= bindparam("first"), exposures.c.conversation <= bindparam("last"))
-    .group_by(exposures.c.conversation, signals.c.metric)
-)
-# Ids of conversations grow with time, so those since a moment are found by the first id that it could have given.
-TRAFFIC = Statement.of(
-    select(func.count(), func.count(conversations.c.user.distinct())).where(
-        mine(conversations), conversations.c.agent == bindparam("agent"), conversations.c.id >= bindparam("first")
-    )
-)
-TELL = insert_into(signals)
-UNTELL = Statement.of(
-    delete(signals).where(
-        mine(signals),
-        signals.c.conversation == bindparam("conversation"),
-        signals.c.metric == bindparam("metric"),
-        signals.c.about == bindparam("about"),
-        signals.c.user == bindparam("user"),
-    )
-)
+SUMS = tuple(name for name in ADD.names if name not in _NAMES)
 
 
 @dataclass(frozen=True, slots=True)

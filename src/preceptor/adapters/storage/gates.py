@@ -3,25 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, mine
-from preceptor.adapters.storage.task_tables import gate_verdicts as verdicts
-from preceptor.adapters.storage.task_tables import label_gates as gates
+from preceptor.adapters.storage.ready.gates import (
+    ADD,
+    ADD_VERDICT,
+    FIND,
+    FORGET_VERDICT,
+    FORGET_VERDICTS,
+    REMOVE,
+    VERDICT,
+    VERDICTS,
+)
 from preceptor.domain.ids import FamilyId, InstructionId
-
-ADD = insert_into(gates)
-_GATE = (mine(gates), gates.c.family == bindparam("of"), gates.c.name == bindparam("named"))
-FIND = Statement.of(select(gates.c.body).where(*_GATE))
-REMOVE = Statement.of(delete(gates).where(*_GATE))
-_VERDICTS = (mine(verdicts), verdicts.c.family == bindparam("of"), verdicts.c.name == bindparam("named"))
-_VERDICT = (*_VERDICTS, verdicts.c.instruction == bindparam("about"))
-ADD_VERDICT = insert_into(verdicts)
-VERDICT = Statement.of(select(verdicts.c.body).where(*_VERDICT))
-VERDICTS = Statement.of(select(verdicts.c.body).where(*_VERDICTS).order_by(verdicts.c.instruction))
-FORGET_VERDICT = Statement.of(delete(verdicts).where(*_VERDICT))
-FORGET_VERDICTS = Statement.of(delete(verdicts).where(*_VERDICTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,12 @@
 from dataclasses import dataclass
 
 import msgspec
-from sqlalchemy import bindparam, select
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, mine, update_by_key
-from preceptor.adapters.storage.turn_tables import histories
+from preceptor.adapters.storage.ready.histories import ADD, FIND, REPLACE
 from preceptor.domain.history.segment import State
 from preceptor.domain.ids import ConversationId, ViewId
 
-FIND = Statement.of(
-    select(histories.c.body).where(
-        mine(histories), histories.c.conversation == bindparam("conversation"), histories.c.view == bindparam("view")
-    )
-)
-ADD = insert_into(histories)
-REPLACE = update_by_key(histories)
 _DECODER = msgspec.json.Decoder(State)
 
 

@@ -3,33 +3,11 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import bindparam, delete, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, mine
-from preceptor.adapters.storage.tables import idempotency
+from preceptor.adapters.storage.ready.idempotency import ADD, FIND, FORGET_OLD, FORGET_ONE, SETTLE
 from preceptor.domain.times import to_micros
 
 KEPT = timedelta(hours=24)
-
-ADD = insert_into(idempotency)
-FIND = Statement.of(
-    select(idempotency.c.fingerprint, idempotency.c.answer).where(
-        mine(idempotency), idempotency.c.key == bindparam("key"), idempotency.c.created > bindparam("oldest")
-    )
-)
-SETTLE = Statement.of(
-    update(idempotency)
-    .where(mine(idempotency), idempotency.c.key == bindparam("named"))
-    .values(answer=bindparam("given"))
-)
-FORGET_ONE = Statement.of(
-    delete(idempotency).where(
-        mine(idempotency), idempotency.c.key == bindparam("key"), idempotency.c.created <= bindparam("oldest")
-    )
-)
-# A sweep of the installation, over all organisations.
-FORGET_OLD = Statement.of(delete(idempotency).where(idempotency.c.created <= bindparam("oldest")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,85 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Row, Statement, insert_into, limited, mine
-from preceptor.adapters.storage.tables import assignments, instruction_labels, instruction_ratings
+from preceptor.adapters.storage.ready.labels import CLOSE, LAST, OF_AGENT, OF_FAMILY, OF_FAMILY_AT, OPEN, RATE, UNRATE
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.ids import AgentId, FamilyId, InstructionId, UserId
 from preceptor.domain.instructions.family import LabelRow
 from preceptor.domain.times import from_micros, to_micros
-
-_LABEL = (
-    instruction_labels.c.family,
-    instruction_labels.c.name,
-    instruction_labels.c.step,
-    instruction_labels.c.instruction,
-    instruction_labels.c.user,
-    instruction_labels.c.since,
-    instruction_labels.c.until,
-)
-OPEN = insert_into(instruction_labels)
-CLOSE = Statement.of(
-    update(instruction_labels)
-    .where(
-        mine(instruction_labels),
-        instruction_labels.c.family == bindparam("of_family"),
-        instruction_labels.c.name == bindparam("named"),
-        instruction_labels.c.until.is_(None),
-    )
-    .values(until=bindparam("at"))
-)
-LAST = Statement.of(
-    limited(
-        select(*_LABEL)
-        .where(
-            mine(instruction_labels),
-            instruction_labels.c.family == bindparam("family"),
-            instruction_labels.c.name == bindparam("name"),
-        )
-        .order_by(instruction_labels.c.step.desc())
-    )
-)
-OF_FAMILY = Statement.of(
-    select(*_LABEL)
-    .where(
-        mine(instruction_labels),
-        instruction_labels.c.family == bindparam("family"),
-        instruction_labels.c.until.is_(None),
-    )
-    .order_by(instruction_labels.c.name)
-)
-OF_FAMILY_AT = Statement.of(
-    select(*_LABEL).where(
-        mine(instruction_labels),
-        instruction_labels.c.family == bindparam("family"),
-        instruction_labels.c.since <= bindparam("at"),
-        instruction_labels.c.until.is_(None) | (instruction_labels.c.until > bindparam("at")),
-    )
-)
-OF_AGENT = Statement.of(
-    select(*_LABEL)
-    .join_from(
-        assignments,
-        instruction_labels,
-        (instruction_labels.c.org == assignments.c.org) & (instruction_labels.c.family == assignments.c.family),
-    )
-    .where(
-        mine(assignments),
-        assignments.c.agent == bindparam("agent"),
-        assignments.c.until.is_(None),
-        instruction_labels.c.until.is_(None),
-    )
-)
-RATE = insert_into(instruction_ratings)
-UNRATE = Statement.of(
-    delete(instruction_ratings).where(
-        mine(instruction_ratings),
-        instruction_ratings.c.family == bindparam("family"),
-        instruction_ratings.c.user == bindparam("user"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,23 @@ from dataclasses import dataclass
 
 import msgspec
 import orjson
-from sqlalchemy import Integer, bindparam, case, literal_column, null, select, update
 
 from preceptor.adapters.randomness import random_bytes
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
-from preceptor.adapters.storage.tables import events, streams
+from preceptor.adapters.storage.ready.log import (
+    ADD,
+    AFTER,
+    ANCHOR,
+    ERASE,
+    GROWN,
+    LOCK_HEAD,
+    MARK,
+    MOVE,
+    MOVE_TAKING,
+    READ_HEAD,
+    START,
+    TAKE,
+)
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import StreamId
 from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent, Told, seal
@@ -18,58 +29,6 @@ from preceptor.domain.times import to_micros
 
 SALT = 16
 CHECKPOINT = "log.checkpoint"
-
-ZERO, ONE = literal_column("0", Integer), literal_column("1", Integer)
-ADD = insert_into(events)
-START = insert_into(streams)
-THIS = (mine(streams), streams.c.id == bindparam("id"))
-READ_HEAD = Statement.of(select(streams.c.seq, streams.c.hash, streams.c.epoch).where(*THIS))
-LOCK_HEAD = Statement.of(
-    select(streams.c.seq, streams.c.hash, streams.c.epoch, streams.c.grown).where(*THIS).with_for_update()
-)
-MOVE = Statement.of(
-    update(streams)
-    .where(mine(streams), streams.c.id == bindparam("named"))
-    .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
-)
-MOVE_TAKING = Statement.of(
-    update(streams)
-    .where(mine(streams), streams.c.id == bindparam("named"))
-    .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"), epoch=bindparam("to_epoch"))
-)
-# A stream is marked once after each checkpoint, not at every append: the mark is indexed, the head is not.
-MARK = Statement.of(update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(grown=ONE))
-TAKE = Statement.of(
-    update(streams).where(mine(streams), streams.c.id == bindparam("named")).values(epoch=streams.c.epoch + ONE)
-)
-AFTER = Statement.of(
-    limited(
-        select(events)
-        .where(mine(events), events.c.stream == bindparam("stream"), events.c.seq > bindparam("after"))
-        .order_by(events.c.seq)
-    )
-)
-ERASE = Statement.of(
-    update(events)
-    .where(mine(events), events.c.stream == bindparam("of"), events.c.payload.is_not(None))
-    .values(payload=null(), salt=null())
-)
-# Checkpoints are the installation's: they cover the streams of every organisation.
-GROWN = Statement.of(
-    limited(
-        select(streams.c.org, streams.c.id, streams.c.seq, streams.c.hash)
-        .where(streams.c.grown == ONE, streams.c.org != bindparam("org"))
-        .order_by(streams.c.org, streams.c.id)
-    )
-)
-ANCHOR = Statement.of(
-    update(streams)
-    .where(streams.c.org == bindparam("of_org"), streams.c.id == bindparam("named"))
-    .values(
-        anchored=bindparam("up_to"),
-        grown=case((streams.c.seq > bindparam("up_to"), ONE), else_=ZERO),
-    )
-)
 
 
 @dataclass(slots=True)

@@ -3,51 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import and_, bindparam, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
-from preceptor.adapters.storage.tables import events
-from preceptor.adapters.storage.turn_tables import messages
+from preceptor.adapters.storage.ready.messages import ADD, BETWEEN, FIND, LAST, SEQ_AT, SINCE, SUM_AT, WITHHOLD
 from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.messages.message import Kind, Message, decode
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.engine.talk import MessagePlace
-
-ADD = insert_into(messages)
-_THIS = (mine(messages), messages.c.conversation == bindparam("conversation"))
-_BODY = and_(
-    events.c.org == messages.c.org,
-    events.c.stream == messages.c.conversation,
-    events.c.seq == messages.c.seq,
-)
-LAST = Statement.of(
-    limited(select(messages.c.place, messages.c.cum).where(*_THIS).order_by(messages.c.place.desc())),
-)
-BETWEEN = Statement.of(
-    select(messages.c.place, events.c.payload, messages.c.withheld)
-    .join(events, _BODY)
-    .where(*_THIS, messages.c.place >= bindparam("first"), messages.c.place <= bindparam("until"))
-    .order_by(messages.c.place)
-)
-SINCE = Statement.of(
-    limited(
-        select(messages.c.place, events.c.payload, messages.c.seq, messages.c.withheld)
-        .join(events, _BODY)
-        .where(*_THIS, messages.c.place > bindparam("after"))
-        .order_by(messages.c.place)
-    )
-)
-SEQ_AT = Statement.of(select(messages.c.seq).where(*_THIS, messages.c.place == bindparam("at_place")))
-SUM_AT = Statement.of(select(messages.c.cum).where(*_THIS, messages.c.place == bindparam("at_place")))
-WITHHOLD = Statement.of(
-    update(messages).where(mine(messages), messages.c.id == bindparam("named")).values(withheld=bindparam("to_tokens"))
-)
-FIND = Statement.of(
-    select(messages.c.conversation, messages.c.place, messages.c.seq, messages.c.turn, events.c.payload)
-    .join(events, _BODY)
-    .where(mine(messages), messages.c.id == bindparam("id"))
-)
 
 
 def _is_said(placed: Placed) -> bool:

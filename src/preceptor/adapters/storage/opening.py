@@ -94,7 +94,10 @@ def upgrade(database: Database) -> bool:
     if revision == schema.HEAD:
         return False
     with of_start(database):
-        schema.upgrade(database.url)
+        if revision is None and isinstance(database, SqliteFile):
+            schema.make_sqlite(database.path)
+        else:
+            schema.upgrade(database.url)
     return True
 
 

@@ -2,18 +2,10 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, limited
-from preceptor.adapters.storage.tables import orgs
+from preceptor.adapters.storage.ready.orgs import ADD, FIND, PAGE
 from preceptor.domain.ids import OrgId
 from preceptor.domain.orgs import Org
-
-# An organisation is looked up by its own id: on PostgreSQL row-level security still hides the others from a tenant.
-ADD = insert_into(orgs)
-FIND = Statement.of(select(orgs.c.body).where(orgs.c.org == bindparam("id")))
-PAGE = Statement.of(limited(select(orgs.c.body).where(orgs.c.org > bindparam("after")).order_by(orgs.c.org)))
 
 
 @dataclass(frozen=True, slots=True)

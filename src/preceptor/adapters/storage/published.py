@@ -3,48 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, literal_column, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.searching import (
-    any_or,
-    any_or_like,
-    before,
-    tags_kept,
-    tags_wanted,
-    words_kept,
-    words_wanted,
-)
-from preceptor.adapters.storage.statements import Row, Statement, insert_into, limited, mine, update_by_key
-from preceptor.adapters.storage.tables import published_instructions as published
+from preceptor.adapters.storage.ready.published import ADD, FIND, HEAD, MINE, PAGE, REPLACE
+from preceptor.adapters.storage.searching import tags_kept, tags_wanted, words_kept, words_wanted
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.ids import FamilyId, InstructionId, OrgId
 from preceptor.domain.instructions.family import Publication, Published
 from preceptor.engine.library import WantedInstructions
-
-ONE = literal_column("1", Integer)
-_PUBLICATION = (published.c.org, published.c.body, published.c.head, published.c.withdrawn)
-
-ADD = insert_into(published)
-REPLACE = update_by_key(published)
-MINE = Statement.of(select(*_PUBLICATION).where(mine(published), published.c.family == bindparam("family")))
-# Reading what was published is the purpose of these: they cross organisations.
-FIND = Statement.of(select(*_PUBLICATION).where(published.c.id == bindparam("id")))
-HEAD = Statement.of(select(*_PUBLICATION).where(published.c.family == bindparam("family"), published.c.head == ONE))
-PAGE = Statement.of(
-    limited(
-        select(*_PUBLICATION)
-        .where(
-            published.c.head == ONE,
-            before(published.c.id),
-            any_or(published.c.type, "type"),
-            any_or(published.c.category, "category"),
-            any_or(published.c.role, "role"),
-            any_or_like(published.c.words, "words"),
-            any_or_like(published.c.tags, "tags"),
-        )
-        .order_by(published.c.id.desc())
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)

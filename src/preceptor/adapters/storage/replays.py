@@ -2,32 +2,10 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Integer, bindparam, cast, delete, insert, literal_column, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, limited, mine
-from preceptor.adapters.storage.task_tables import replay_items as items
+from preceptor.adapters.storage.ready.replays import ADD, DIGESTS, ERASE, PAGE
 from preceptor.domain.ids import ConversationId, TaskId
 from preceptor.engine.task_rows import ItemRow
-
-ONE = literal_column("1", Integer)
-ADD = Statement.of(insert(items).values({column.name: bindparam(column.name) for column in items.c}))
-DIGESTS = Statement.of(
-    select(items.c.place, items.c.digest).where(mine(items), items.c.replay == bindparam("of")).order_by(items.c.place)
-)
-PAGE = Statement.of(
-    limited(
-        select(items.c.place, items.c.conversation, items.c.changed, items.c.digest, items.c.body)
-        .where(
-            mine(items),
-            items.c.replay == bindparam("of"),
-            items.c.place > bindparam("after"),
-            (cast(bindparam("all_of_them"), Integer) == ONE) | (items.c.changed == ONE),
-        )
-        .order_by(items.c.place)
-    )
-)
-ERASE = Statement.of(delete(items).where(mine(items), items.c.conversation == bindparam("said_in")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,17 @@ def sqlite_revision(path: Path) -> str | None:
     return row[0] if row else None
 
 
+def make_sqlite(path: Path) -> None:
+    """Give a new file the newest schema at once: as going through every step would, held to that by a test."""
+    from preceptor.adapters.storage.ready.schema import NEW
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for part in NEW:
+            connection.execute(part)
+        connection.execute("COMMIT")
+
+
 def postgres_revision(url: str) -> str | None:
     import psycopg
 

@@ -2,25 +2,9 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, Text, bindparam, cast, or_
-
 from preceptor.domain.instructions.folding import folded
 
 _EDGE = "\n"
-
-
-def any_or(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-    """The column is what `:name` says; any will do when it says nothing."""
-    return or_(cast(bindparam(name), Text).is_(None), column == bindparam(name))
-
-
-def any_or_like(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-    return or_(cast(bindparam(name), Text).is_(None), column.like(bindparam(name), escape="\\"))
-
-
-def before(column: ColumnElement[str], name: str = "after") -> ColumnElement[bool]:
-    """Newest first: what comes after a position has a smaller id."""
-    return or_(cast(bindparam(name), Text).is_(None), column < bindparam(name))
 
 
 def words_kept(*texts: str) -> str:

@@ -3,22 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into
-from preceptor.adapters.storage.tables import sign_ins
+from preceptor.adapters.storage.ready.sign_ins import ADD, FIND, FORGET_OLD, REMOVE
 from preceptor.domain.ownership import Owner
 from preceptor.domain.times import to_micros
-
-ADD = insert_into(sign_ins)
-# Whoever holds the token is whom it signs in: the look-up is by its hash, across organisations.
-FIND = Statement.of(
-    select(sign_ins.c.owner, sign_ins.c.expires).where(sign_ins.c.token_hash == bindparam("token_hash"))
-)
-# A sweep of the installation, over all organisations.
-FORGET_OLD = Statement.of(delete(sign_ins).where(sign_ins.c.expires <= bindparam("now")))
-REMOVE = Statement.of(delete(sign_ins).where(sign_ins.c.token_hash == bindparam("token_hash")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,87 +4,30 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Integer, Text, and_, bindparam, literal_column, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
-from preceptor.adapters.storage.turn_tables import messages, turns
+from preceptor.adapters.storage.ready.turns import (
+    ADD,
+    CANCEL,
+    ENDED,
+    ENDED_OF,
+    EXPIRED,
+    EXTEND,
+    FIND,
+    NEWEST,
+    OPEN,
+    RELEASE,
+    SETTLE,
+    TAKE,
+    TO_CANCEL,
+    WAIT,
+)
 from preceptor.domain.ids import AgentId, ConversationId, OrgId, TurnId
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.engine.talk import TurnRow
 
-RUNNING = literal_column("'running'", Text)
-ONE = literal_column("1", Integer)
 LATER_THAN_ALL = "g"
 """After every id: they are written in hexadecimal digits."""
-ADD = insert_into(turns)
-_THIS = (mine(turns), turns.c.id == bindparam("named"))
-FIND = Statement.of(select(turns).where(*_THIS))
-OPEN = Statement.of(
-    select(turns).where(mine(turns), turns.c.conversation == bindparam("of"), turns.c.status == RUNNING)
-)
-NEWEST = Statement.of(
-    limited(
-        select(turns)
-        .join(messages, and_(messages.c.org == turns.c.org, messages.c.turn == turns.c.id))
-        .where(mine(turns), messages.c.conversation == bindparam("of"))
-        .order_by(messages.c.place.desc())
-    )
-)
-_ENDED = (mine(turns), turns.c.status != RUNNING, turns.c.id < bindparam("before"))
-ENDED = Statement.of(limited(select(turns).where(*_ENDED).order_by(turns.c.id.desc())))
-ENDED_OF = Statement.of(
-    limited(select(turns).where(*_ENDED, turns.c.agent == bindparam("of")).order_by(turns.c.id.desc()))
-)
-SETTLE = Statement.of(
-    update(turns)
-    .where(*_THIS, turns.c.status == RUNNING)
-    .values(status=bindparam("to_status"), last=bindparam("to_last"))
-)
-TAKE = Statement.of(
-    update(turns)
-    .where(*_THIS, turns.c.status == RUNNING)
-    .values(
-        worker=bindparam("to_worker"),
-        epoch=bindparam("to_epoch"),
-        lease=bindparam("to_lease"),
-        takeovers=turns.c.takeovers + ONE,
-    )
-)
-CANCEL = Statement.of(update(turns).where(*_THIS, turns.c.status == RUNNING).values(cancel=bindparam("by")))
-# Leases are the installation's: a worker extends and takes over turns of every organisation.
-EXTEND = Statement.of(
-    update(turns).where(turns.c.worker == bindparam("by"), turns.c.status == RUNNING).values(lease=bindparam("until"))
-)
-# Whoever held it is gone, and no one has taken it up since.
-WAIT = Statement.of(
-    update(turns)
-    .where(
-        *_THIS,
-        turns.c.status == RUNNING,
-        turns.c.worker == bindparam("of_worker"),
-        turns.c.lease == bindparam("of_lease"),
-    )
-    .values(worker=literal_column("''", Text), lease=bindparam("until"))
-)
-RELEASE = Statement.of(
-    update(turns)
-    .where(turns.c.worker == bindparam("by"), turns.c.status == RUNNING)
-    .values(worker=literal_column("''", Text), lease=literal_column("0", Integer))
-)
-EXPIRED = Statement.of(
-    limited(
-        select(turns)
-        .where(turns.c.status == RUNNING, turns.c.lease < bindparam("before"), turns.c.worker != bindparam("but"))
-        .order_by(turns.c.lease)
-    )
-)
-TO_CANCEL = Statement.of(
-    select(turns.c.org, turns.c.id).where(
-        turns.c.worker == bindparam("by"), turns.c.status == RUNNING, turns.c.cancel.is_not(None)
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,9 @@
 from dataclasses import dataclass
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import bodies_after, body_by_id, insert_into
-from preceptor.adapters.storage.tables import users
+from preceptor.adapters.storage.ready.users import ADD, FIND, PAGE
 from preceptor.domain.ids import UserId
 from preceptor.domain.users import User
-
-ADD = insert_into(users)
-FIND = body_by_id(users)
-PAGE = bodies_after(users)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,37 +9,19 @@ from pathlib import Path
 from types import NoneType
 
 import msgspec
-from sqlalchemy import bindparam, select
 
 from preceptor.adapters.storage import anchoring, schema
 from preceptor.adapters.storage.log import CHECKPOINT
 from preceptor.adapters.storage.opening import Database
+from preceptor.adapters.storage.ready.verifying import CHECKPOINTS, ENDINGS, EVENTS
 from preceptor.adapters.storage.snapshots import Snapshot, snapshot_of
-from preceptor.adapters.storage.statements import Row, Statement
-from preceptor.adapters.storage.tables import events, streams
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.log import ORG_STREAM, Broken, Ending, Event, Head, Witness, broken_in
 from preceptor.domain.ownership import INSTALLATION
 
 Place = tuple[str, str]
 
-EVENTS = Statement.of(select(events).order_by(events.c.org, events.c.stream, events.c.seq))
-ENDINGS = Statement.of(
-    select(
-        streams.c.org,
-        streams.c.id,
-        streams.c.seq,
-        streams.c.hash,
-        streams.c.epoch,
-        streams.c.anchored,
-        streams.c.grown,
-    ).order_by(streams.c.org, streams.c.id)
-)
-CHECKPOINTS = Statement.of(
-    select(events.c.seq, events.c.payload)
-    .where(events.c.org == bindparam("org"), events.c.stream == bindparam("stream"), events.c.kind == bindparam("kind"))
-    .order_by(events.c.seq)
-)
 
 EVENT_SHAPES = frozenset(
     (str, str, int, turn, str, int, int, payload, salt, bytes, bytes, bytes)

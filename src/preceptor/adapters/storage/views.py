@@ -3,18 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, select
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
-from preceptor.adapters.storage.turn_tables import views
+from preceptor.adapters.storage.ready.views import ADD, ALL, CURRENT
 from preceptor.domain.conversations.view import View, decode, encode, root
 from preceptor.domain.ids import ConversationId
-
-ADD = insert_into(views)
-_THIS = (mine(views), views.c.conversation == bindparam("of"))
-CURRENT = Statement.of(limited(select(views.c.body).where(*_THIS).order_by(views.c.step.desc())))
-ALL = Statement.of(select(views.c.body).where(*_THIS).order_by(views.c.step))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Integer, Text, bindparam, func, literal_column, select
-
 from preceptor.adapters.storage.opening import Database, PostgresDatabase, of_start
-from preceptor.adapters.storage.statements import Statement
-from preceptor.adapters.storage.task_tables import tasks
-from preceptor.adapters.storage.turn_tables import turns
-from preceptor.adapters.storage.webhook_tables import deliveries
+from preceptor.adapters.storage.ready.waiting import MESSAGES, TASKS, TURNS
 from preceptor.domain.times import to_micros
-
-_OPEN = literal_column("1", Integer)
-_RUNNING = literal_column("'running'", Text)
-# A look at the whole installation, over all organisations.
-TURNS = Statement.of(
-    select(func.count()).select_from(turns).where(turns.c.status == _RUNNING, turns.c.lease < bindparam("now"))
-)
-TASKS = Statement.of(
-    select(func.count()).select_from(tasks).where(tasks.c.open == _OPEN, tasks.c.lease < bindparam("now"))
-)
-MESSAGES = Statement.of(
-    select(func.count()).select_from(deliveries).where(deliveries.c.open == _OPEN, deliveries.c.due < bindparam("now"))
-)
 
 
 @dataclass(frozen=True, slots=True)

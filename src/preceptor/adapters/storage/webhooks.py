@@ -4,71 +4,31 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, delete, literal_column, select, update
-
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.statements import Statement, insert_into, limited, mine
-from preceptor.adapters.storage.webhook_tables import deliveries, webhooks
+from preceptor.adapters.storage.ready.webhooks import (
+    ADD,
+    ADD_DELIVERY,
+    ALL,
+    CLAIM,
+    DUE,
+    FIND,
+    FIND_DELIVERY,
+    FORGET,
+    FORGET_OLD,
+    GIVE_UP,
+    KEEP,
+    MESSAGE,
+    PAGE,
+    RELEASE,
+    REMOVE,
+    REPLACE,
+)
 from preceptor.domain.ids import OrgId
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.domain.webhooks import Delivery, DeliveryStatus, Webhook
 
-ONE, NONE = literal_column("1", Integer), literal_column("0", Integer)
 LATER_THAN_ALL = "n"
 """After every id: they begin with `msg_`."""
-ADD = insert_into(webhooks)
-_THIS = (mine(webhooks), webhooks.c.id == bindparam("named"))
-FIND = Statement.of(select(webhooks.c.body, webhooks.c.sealed).where(*_THIS))
-REPLACE = Statement.of(update(webhooks).where(*_THIS).values(body=bindparam("to_body")))
-REMOVE = Statement.of(delete(webhooks).where(*_THIS))
-ALL = Statement.of(select(webhooks.c.body).where(mine(webhooks)).order_by(webhooks.c.id))
-
-_SHOWN = (deliveries.c.org, deliveries.c.open, deliveries.c.status, deliveries.c.due, deliveries.c.body)
-_ONE = (mine(deliveries), deliveries.c.id == bindparam("named"))
-_OF = (mine(deliveries), deliveries.c.webhook == bindparam("of"))
-ADD_DELIVERY = insert_into(deliveries)
-FIND_DELIVERY = Statement.of(select(*_SHOWN).where(*_ONE))
-MESSAGE = Statement.of(select(deliveries.c.message).where(*_ONE))
-KEEP = Statement.of(
-    update(deliveries)
-    .where(*_ONE)
-    .values(
-        open=bindparam("to_open"),
-        status=bindparam("to_status"),
-        due=bindparam("to_due"),
-        worker=bindparam("to_worker"),
-        body=bindparam("to_body"),
-    )
-)
-PAGE = Statement.of(
-    limited(select(*_SHOWN).where(*_OF, deliveries.c.id < bindparam("before")).order_by(deliveries.c.id.desc()))
-)
-GIVE_UP = Statement.of(
-    update(deliveries)
-    .where(*_OF, deliveries.c.open == ONE)
-    .values(open=bindparam("to_open"), status=bindparam("to_status"))
-)
-FORGET = Statement.of(delete(deliveries).where(*_OF))
-CLAIM = Statement.of(
-    update(deliveries)
-    .where(*_ONE, deliveries.c.open == ONE, deliveries.c.due == bindparam("seen"))
-    .values(due=bindparam("to_due"), worker=bindparam("to_worker"))
-)
-# Sending is the installation's: a process sends what is due in every organisation.
-DUE = Statement.of(
-    limited(
-        select(*_SHOWN).where(deliveries.c.open == ONE, deliveries.c.due <= bindparam("now")).order_by(deliveries.c.due)
-    )
-)
-RELEASE = Statement.of(
-    update(deliveries)
-    .where(deliveries.c.open == ONE, deliveries.c.worker.is_not(None), deliveries.c.worker != bindparam("but"))
-    .values(due=bindparam("now"), worker=bindparam("to_worker"))
-)
-# A sweep of the installation, over all organisations.
-FORGET_OLD = Statement.of(
-    delete(deliveries).where(deliveries.c.created < bindparam("before"), deliveries.c.open == NONE)
-)
 
 
 @dataclass(frozen=True, slots=True)

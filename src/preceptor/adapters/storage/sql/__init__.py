@@ -1,0 +1,1 @@
+"""Statements as they are written, in SQLAlchemy. `make statements` puts their text into `ready/`, and that is run."""
