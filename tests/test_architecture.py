@@ -11,6 +11,28 @@ SOURCE = Path(__file__).parent.parent / "src"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE, MAX_FUNCTION = 320, 45
 HEAVY = ("aiohttp", "alembic", "fastapi", "psycopg", "pydantic", "splintr", "sqlalchemy", "uvicorn")
+NEEDED_FOR_A_REPLY = {
+    *("annotated_types", "dotenv", "msgspec", "orjson", "platformdirs", "preceptor", "pydantic", "pydantic_core"),
+    *("pydantic_settings", "splintr", "typing_extensions", "typing_inspection"),
+}
+FIRST_REPLY = """
+import asyncio, sys, tempfile
+from preceptor import Settings, open_preceptor
+from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.testing import ScriptedModel
+
+async def main():
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings.load(data_dir=folder, guard_enabled=False, sgr_enabled=False)
+        registry = ModelRegistry(settings)
+        registry.add(registry.default, ScriptedModel(lambda _: "Hello."))
+        async with open_preceptor(settings, models=registry) as preceptor:
+            assert (await preceptor.conversations.say("Hello?", agent="assistant")).response == "Hello."
+
+asyncio.run(main())
+print(*sys.modules)
+"""
+"""In a folder that is new: what it loads is what opening a store and answering need."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -24,6 +46,17 @@ def test_files_and_functions_stay_short(path: Path):
 def test_importing_preceptor_loads_nothing_heavy():
     code = f"import sys, preceptor; print([name for name in {HEAVY!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_first_reply_loads_only_what_it_uses():
+    command = [sys.executable, "-I", "-c", FIRST_REPLY]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    outside = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert {name for name in outside if not name.startswith("_")} <= NEEDED_FOR_A_REPLY
+    ours = [name for name in loaded if name.startswith("preceptor.")]
+    assert len(ours) <= 270, "a feature that this turn does not use is loaded by it"
+    unused = ("experiments.results", "storage.sql.", "replays", "executions", "rules", "surfaces", "adapters.mcp.held")
+    assert [name for name in ours if any(part in name for part in unused)] == []
 
 
 def test_the_public_names_are_these():

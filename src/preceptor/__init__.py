@@ -3,6 +3,7 @@
 This is the public API; everything else may change. Parts are loaded when first used: `import preceptor` is free.
 """
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,4 +31,10 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'preceptor' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    collecting = gc.isenabled()
+    gc.disable()  # nothing of what is loaded is garbage: looking through it would be a tenth of the time
+    try:
+        return getattr(import_module(_HOME[name]), name)
+    finally:
+        if collecting:
+            gc.enable()

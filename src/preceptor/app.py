@@ -5,57 +5,82 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
-from preceptor.adapters.documents import InThread
-from preceptor.adapters.observability.opening import tracing_of
 from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
 from preceptor.adapters.world import RealWorld
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.domain.turns.turn import Turn
-from preceptor.engine import executions, replay
-from preceptor.engine.access import Access
-from preceptor.engine.attachments import Attachments
-from preceptor.engine.clients import Clients
-from preceptor.engine.contexts import Contexts, Format
 from preceptor.engine.conversations import Conversations
-from preceptor.engine.demos import Demos
-from preceptor.engine.erasing import Erasing
-from preceptor.engine.executions import Executions
-from preceptor.engine.experiments import Experiments
-from preceptor.engine.foreseeing import Foreseeing
-from preceptor.engine.gates import Gates
-from preceptor.engine.glances import Glances
-from preceptor.engine.imports import Imports
 from preceptor.engine.installation import Installation
 from preceptor.engine.messages import Messages
-from preceptor.engine.outcomes import Outcomes
 from preceptor.engine.ports import Guardian, Models, World
-from preceptor.engine.reasoning import Reasoning
-from preceptor.engine.replays import Replays
 from preceptor.engine.run import LEASE, Means
 from preceptor.engine.session import Once, Session
 from preceptor.engine.task_rows import TaskKind
-from preceptor.engine.tasks import Carrier, Tasks
-from preceptor.engine.threads import Threads
+from preceptor.engine.tasks import Carrier, Claim, Tasks
 from preceptor.engine.traced import TurnTracer
 from preceptor.engine.tracing import all_traced
 from preceptor.engine.turns import Turns
-from preceptor.engine.views import Views
 from preceptor.features import Features
 from preceptor.going_on import Hands, going_on, open_means, open_queues
 from preceptor.settings import Settings
-from preceptor.wire import anthropic_request, openai_chat, traces
+from preceptor.wire import anthropic_request, openai_chat
 
-FORMATS: dict[str, Format] = {
+if TYPE_CHECKING:
+    from preceptor.engine.access import Access
+    from preceptor.engine.attachments import Attachments
+    from preceptor.engine.clients import Clients
+    from preceptor.engine.contexts import Contexts, Format
+    from preceptor.engine.demos import Demos
+    from preceptor.engine.erasing import Erasing
+    from preceptor.engine.executions import Executions
+    from preceptor.engine.experiments import Experiments
+    from preceptor.engine.foreseeing import Foreseeing
+    from preceptor.engine.gates import Gates
+    from preceptor.engine.glances import Glances
+    from preceptor.engine.imports import Imports
+    from preceptor.engine.outcomes import Outcomes
+    from preceptor.engine.reasoning import Reasoning
+    from preceptor.engine.replays import Replays
+    from preceptor.engine.threads import Threads
+    from preceptor.engine.views import Views
+
+FORMATS: "dict[str, Format]" = {
     openai_chat.FORMAT: partial(openai_chat.render, prefill=True),
     anthropic_request.FORMAT: partial(anthropic_request.render, prefill=True),
 }
 """Every format in which a request was ever sent: what was sent can be made again."""
-CARRIERS: dict[TaskKind, Carrier] = {}
+
+
+def _loaded_at_work(made: Callable[[], Carrier]) -> Carrier:
+    async def carry(claim: Claim) -> None:
+        await made().carry(claim)
+
+    async def fail(claim: Claim, code: str, sentence: str) -> None:
+        await made().fail(claim, code, sentence)
+
+    return Carrier(carry, fail)
+
+
+def _replaying() -> Carrier:
+    from preceptor.engine import replay
+
+    return replay.carrier(FORMATS)
+
+
+def _executing() -> Carrier:
+    from preceptor.engine import executions
+
+    return executions.carrier(CARRIERS)
+
+
+CARRIERS: dict[TaskKind, Carrier] = {
+    TaskKind.REPLAY: _loaded_at_work(_replaying),
+    TaskKind.EXECUTION: _loaded_at_work(_executing),
+}
 """How each kind of task is carried out."""
-CARRIERS[TaskKind.REPLAY] = replay.carrier(FORMATS)
-CARRIERS[TaskKind.EXECUTION] = executions.carrier(CARRIERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +106,16 @@ class Preceptor(Features):
         return Conversations(self.session)
 
     @property
-    def imports(self) -> Imports:
+    def imports(self) -> "Imports":
+        from preceptor.engine.imports import Imports
+        from preceptor.wire import traces
+
         return Imports(self.session, traces.format_of, traces.read)
 
     @property
-    def clients(self) -> Clients:
+    def clients(self) -> "Clients":
+        from preceptor.engine.clients import Clients
+
         return Clients(self.session)
 
     @property
@@ -93,35 +123,52 @@ class Preceptor(Features):
         return Messages(self.session)
 
     @property
-    def demos(self) -> Demos:
+    def demos(self) -> "Demos":
+        from preceptor.engine.demos import Demos
+
         return Demos(self.session)
 
     @property
-    def glances(self) -> Glances:
+    def glances(self) -> "Glances":
+        from preceptor.engine.glances import Glances
+
         return Glances(self.session)
 
     @property
-    def threads(self) -> Threads:
+    def threads(self) -> "Threads":
+        from preceptor.engine.threads import Threads
+
         return Threads(self.session)
 
     @property
-    def contexts(self) -> Contexts:
+    def contexts(self) -> "Contexts":
+        from preceptor.engine.contexts import Contexts
+
         return Contexts(self.session, FORMATS)
 
     @property
-    def foreseeing(self) -> Foreseeing:
+    def foreseeing(self) -> "Foreseeing":
+        from preceptor.engine.foreseeing import Foreseeing
+
         return Foreseeing(self.session)
 
     @property
-    def views(self) -> Views:
+    def views(self) -> "Views":
+        from preceptor.engine.views import Views
+
         return Views(self.session, self.settings.summary_model)
 
     @property
-    def erasing(self) -> Erasing:
+    def erasing(self) -> "Erasing":
+        from preceptor.engine.erasing import Erasing
+
         return Erasing(self.session)
 
     @property
-    def attachments(self) -> Attachments:
+    def attachments(self) -> "Attachments":
+        from preceptor.adapters.documents import InThread
+        from preceptor.engine.attachments import Attachments
+
         return Attachments(self.session, InThread(), self.settings.max_attachment_bytes)
 
     @property
@@ -129,15 +176,21 @@ class Preceptor(Features):
         return Turns(self.session)
 
     @property
-    def executions(self) -> Executions:
+    def executions(self) -> "Executions":
+        from preceptor.engine.executions import Executions
+
         return Executions(self.session, CARRIERS)
 
     @property
-    def replays(self) -> Replays:
+    def replays(self) -> "Replays":
+        from preceptor.engine.replays import Replays
+
         return Replays(self.session, CARRIERS)
 
     @property
-    def gates(self) -> Gates:
+    def gates(self) -> "Gates":
+        from preceptor.engine.gates import Gates
+
         return Gates(self.session, self.replays)
 
     @property
@@ -145,19 +198,27 @@ class Preceptor(Features):
         return Tasks(self.session, CARRIERS)
 
     @property
-    def reasoning(self) -> Reasoning:
+    def reasoning(self) -> "Reasoning":
+        from preceptor.engine.reasoning import Reasoning
+
         return Reasoning(self.session)
 
     @property
-    def experiments(self) -> Experiments:
+    def experiments(self) -> "Experiments":
+        from preceptor.engine.experiments import Experiments
+
         return Experiments(self.session)
 
     @property
-    def outcomes(self) -> Outcomes:
+    def outcomes(self) -> "Outcomes":
+        from preceptor.engine.outcomes import Outcomes
+
         return Outcomes(self.session)
 
     @property
-    def access(self) -> Access:
+    def access(self) -> "Access":
+        from preceptor.engine.access import Access
+
         return Access(self.session)
 
     @property
@@ -227,6 +288,8 @@ async def _tracer(settings: Settings, given: TurnTracer | None) -> AsyncGenerato
     if given is not None or settings.otel_endpoint is None:
         yield given
         return
+    from preceptor.adapters.observability.opening import tracing_of
+
     tracing = tracing_of(settings)
     try:
         yield tracing.tracer

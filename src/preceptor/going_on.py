@@ -17,7 +17,6 @@ from preceptor.domain.errors import CannotStart
 from preceptor.domain.ownership import SYSTEM
 from preceptor.engine.delivering import Deliveries
 from preceptor.engine.errands import TURN, Errand
-from preceptor.engine.experiments import Experiments
 from preceptor.engine.installation import Installation
 from preceptor.engine.ports import Guardian, Models, World
 from preceptor.engine.run import Means
@@ -55,6 +54,8 @@ class Hands:
         return await (self.turns if errand.kind == TURN else self.tasks).holds(worker, errand)
 
     async def look_after_experiments(self) -> int:
+        from preceptor.engine.experiments import Experiments
+
         return await Experiments(self.turns.session.acting_as(SYSTEM)).look_after()
 
     async def leave(self) -> None:

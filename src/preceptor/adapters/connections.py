@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from preceptor.adapters.mcp.asking import carry_out, offers_of
-from preceptor.adapters.mcp.held import Held
 from preceptor.adapters.models.registry import ANTHROPIC, OPENAI, ModelRegistry, base_of
 from preceptor.domain.errors import Invalid
 from preceptor.domain.mcp_servers import Approved, Offer, full_name, spec_of
@@ -21,6 +19,8 @@ from preceptor.engine.talk import Tools
 
 if TYPE_CHECKING:
     from mcp import Client
+
+    from preceptor.adapters.mcp.held import Held
 
 READ = 300.0
 """Seconds in which a server says at least something."""
@@ -79,13 +79,15 @@ class OwnTools:
         own = self.found.get(call.name)
         if own is None:
             return await self.base.run(call, key, deadline)
+        from preceptor.adapters.mcp.asking import carry_out
+
         return await carry_out(self.connections.held(own[0]), own[1], call, deadline)
 
 
 @dataclass
 class Connections:
     registry: ModelRegistry
-    _held: dict[OwnServer, Held] = field(default_factory=dict[OwnServer, Held], init=False)
+    _held: "dict[OwnServer, Held]" = field(default_factory=dict[OwnServer, "Held"], init=False)
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -110,9 +112,13 @@ class Connections:
     async def offers(self, server: OwnServer) -> tuple[Offer, ...]:
         if find_spec("mcp") is None:
             raise ServerFailed("MCP is an extra of this software and is not installed: pip install 'preceptor[mcp]'.")
+        from preceptor.adapters.mcp.asking import offers_of
+
         return await offers_of(self.held(server))
 
-    def held(self, server: OwnServer) -> Held:
+    def held(self, server: OwnServer) -> "Held":
+        from preceptor.adapters.mcp.held import Held
+
         bare = OwnServer(server.org, server.server_id, server.url, server.key)
         if bare not in self._held:
             self._held[bare] = Held(server.server_id, lambda: self._opened(bare))

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from traceback import format_exception
 from typing import Any, TypeVar, cast
 
-import structlog
-
 from preceptor.engine.journal import Torn
 
 Result = TypeVar("Result")
 LOUDER = 0.5
 """Seconds before a task that was told to stop is told again."""
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class InProcess:
     def _over(self, task: "asyncio.Task[None]") -> None:
         self.tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            _log.error("something that went on by itself broke", what=task.get_name(), exc_info=error)
+            _log().error("something that went on by itself broke", what=task.get_name(), exc_info=error)
 
     async def together(self, works: Sequence[Awaitable[Result]]) -> list[Result]:
         if len(works) == 1:
@@ -65,7 +62,7 @@ class InProcess:
         await asyncio.sleep(seconds)
 
     def report(self, what: str, error: Exception) -> None:
-        _log.error("unexpected", what=what, traceback="".join(format_exception(error)))
+        _log().error("unexpected", what=what, traceback="".join(format_exception(error)))
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -124,3 +121,9 @@ def _alone(failure: BaseException) -> Iterator[BaseException]:
 
 async def _awaited(work: Awaitable[Result]) -> Result:
     return await work
+
+
+def _log() -> Any:
+    import structlog  # with all that shows errors well, which most processes never do
+
+    return structlog.get_logger(__name__)

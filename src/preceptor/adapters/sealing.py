@@ -4,15 +4,14 @@ import hmac
 import os
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from typing import ClassVar
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing import TYPE_CHECKING, ClassVar
 
 from preceptor.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _VERSION = b"\x01"
 _NONCE_BYTES = 12
@@ -35,13 +34,21 @@ class NoSecretKey(Invalid):
 
 
 class SealedBox:
-    """Seals, opens, signs and verifies with keys derived from one secret, a separate one for each purpose."""
+    """Seals, opens, signs and verifies with keys derived from one secret, a separate one for each purpose.
+
+    Ciphers are loaded by the first who needs one.
+    """
 
     def __init__(self, secret_key: str) -> None:
         if not secret_key:
             raise NoSecretKey
         self._secret = secret_key.encode(errors="surrogatepass")
-        self._cipher = AESGCM(self._derive("seal"))
+
+    @cached_property
+    def _cipher(self) -> "AESGCM":
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(self._derive("seal"))
 
     def seal(self, plain: bytes, context: bytes) -> bytes:
         """It opens again only with the same `context`: name the row there, so that it cannot be moved to another."""
@@ -49,6 +56,8 @@ class SealedBox:
         return _VERSION + nonce + self._cipher.encrypt(nonce, plain, _VERSION + context)
 
     def open(self, sealed: bytes, context: bytes) -> bytes:
+        from cryptography.exceptions import InvalidTag
+
         version, nonce, body = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         if version != _VERSION or len(body) < _TAG_BYTES:
             raise SealBroken
@@ -68,5 +77,8 @@ class SealedBox:
         return hmac.compare_digest(expected.encode(), signature.encode(errors="surrogatepass"))
 
     def _derive(self, purpose: str) -> bytes:
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
         label = f"preceptor/1 {purpose}".encode(errors="surrogatepass")
         return HKDF(SHA256(), length=32, salt=None, info=label).derive(self._secret)

@@ -1,24 +1,29 @@
 """Where experiments are kept, what came of them, and what people say of conversations; what must wait for them."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from preceptor.domain.errors import Conflict
-from preceptor.domain.experiments.assigning import Arm
-from preceptor.domain.experiments.experiment import Experiment, Status
-from preceptor.domain.experiments.metrics import Tally
-from preceptor.domain.ids import (
-    AgentId,
-    ConversationId,
-    ExperimentId,
-    FamilyId,
-    InstructionId,
-    MessageId,
-    OrgId,
-    UserId,
-)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from preceptor.domain.experiments.assigning import Arm
+    from preceptor.domain.experiments.experiment import Experiment, Status
+    from preceptor.domain.experiments.metrics import Tally
+    from preceptor.domain.ids import (
+        AgentId,
+        ConversationId,
+        ExperimentId,
+        FamilyId,
+        InstructionId,
+        MessageId,
+        OrgId,
+        UserId,
+    )
 
 
 class Slot(NamedTuple):
@@ -41,7 +46,7 @@ class ExperimentRunning(Conflict):
         return self.sentence.replace("{id}", self.experiment_id or "{id}")
 
 
-async def require_no_experiment(work: "Experimenting", family_id: FamilyId, only: InstructionId | None = None) -> None:
+async def require_no_experiment(work: Experimenting, family_id: FamilyId, only: InstructionId | None = None) -> None:
     """Before an instruction goes, or one version of it: what an experiment tells people cannot."""
     for slot in await work.experiments.with_family(family_id):
         if only is None or only in {slot.control, slot.variant}:

@@ -10,8 +10,6 @@ from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import DEFAULT_ORG, FIRST_ADMIN, Role, installation_admin, permissions_of
 from preceptor.domain.users import User
 from preceptor.engine.audit import note
-from preceptor.engine.erasing import Erasing
-from preceptor.engine.experiments import Experiments
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
@@ -43,6 +41,8 @@ class Installation:
         one said anything with, messages to webhooks that were sent long ago, and what was said in conversations that
         are older than they may be. End experiments that are over.
         """
+        from preceptor.engine.erasing import Erasing
+        from preceptor.engine.experiments import Experiments
 
         async def program(work: Work) -> int:
             unsent = await work.attachments.forget_unsent(work.now - UNSENT)

@@ -1,14 +1,18 @@
 """What the instruction library needs from its storage."""
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Protocol
+from __future__ import annotations
 
-from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId, UserId
-from preceptor.domain.instructions.assigned import Assigned
-from preceptor.domain.instructions.family import Candidate, Family, LabelRow, Popularity, Publication, Published
-from preceptor.domain.instructions.instruction import InstructionType, InstructionVersion
-from preceptor.domain.instructions.lifecycle import Status
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId, UserId
+    from preceptor.domain.instructions.assigned import Assigned
+    from preceptor.domain.instructions.family import Candidate, Family, LabelRow, Popularity, Publication, Published
+    from preceptor.domain.instructions.instruction import InstructionType, InstructionVersion
+    from preceptor.domain.instructions.lifecycle import Status
 
 
 class WantedInstructions(Protocol):

@@ -1,27 +1,11 @@
 """What the engine needs from the world. Adapters satisfy these by shape; nothing inherits from them."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
-from datetime import datetime
-from typing import Protocol, TypeVar
+from __future__ import annotations
 
-from preceptor.domain.agents import Agent
-from preceptor.domain.conversations.conversation import Conversation
-from preceptor.domain.ids import AgentId, ConversationId, OrgId, StreamId
-from preceptor.domain.log import Event, Head, NewEvent, Told
-from preceptor.domain.models import Capabilities
-from preceptor.domain.ownership import Owner
-from preceptor.domain.prompts.prompt import Ask, Prompt, Request
-from preceptor.domain.prompts.reply import Delta, Reply
-from preceptor.domain.reasoning.verdict import Judged
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
 from preceptor.engine.experimenting import Experimenting
-from preceptor.engine.library import (
-    AssignmentRepository,
-    InstructionRepository,
-    LabelRepository,
-    PublishedRepository,
-    RatingRepository,
-)
 from preceptor.engine.repositories import (
     AttachmentRepository,
     ConnectionWork,
@@ -34,9 +18,30 @@ from preceptor.engine.repositories import (
     ViewRepository,
     WantedConversations,
 )
-from preceptor.engine.talk import BlobRepository, MessageRepository, Tail, TurnRepository
 from preceptor.engine.task_rows import TaskWork
 from preceptor.engine.webhook_rows import WebhookWork
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from preceptor.domain.agents import Agent
+    from preceptor.domain.conversations.conversation import Conversation
+    from preceptor.domain.ids import AgentId, ConversationId, OrgId, StreamId
+    from preceptor.domain.log import Event, Head, NewEvent, Told
+    from preceptor.domain.models import Capabilities
+    from preceptor.domain.ownership import Owner
+    from preceptor.domain.prompts.prompt import Ask, Prompt, Request
+    from preceptor.domain.prompts.reply import Delta, Reply
+    from preceptor.domain.reasoning.verdict import Judged
+    from preceptor.engine.library import (
+        AssignmentRepository,
+        InstructionRepository,
+        LabelRepository,
+        PublishedRepository,
+        RatingRepository,
+    )
+    from preceptor.engine.talk import BlobRepository, MessageRepository, Tail, TurnRepository
 
 Result = TypeVar("Result")
 
@@ -104,7 +109,7 @@ class Work(Experimenting, TaskWork, ConnectionWork, WebhookWork, Protocol):
         """The organisation it is opened for."""
         ...
 
-    def within(self, org_id: OrgId) -> "Work":
+    def within(self, org_id: OrgId) -> Work:
         """The same transaction, inside one organisation. Only for work of the whole installation."""
         ...
 

@@ -1,20 +1,24 @@
 """Where people, keys, views, what is left of requests in them, attachments, connections and single uses are kept."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from __future__ import annotations
 
-from preceptor.domain.conversations.conversation import Status
-from preceptor.domain.conversations.view import View
-from preceptor.domain.history.segment import State
-from preceptor.domain.ids import AttachmentId, ConversationId, KeyId, OrgId, UserId, ViewId
-from preceptor.domain.keys import ApiKey, StoredKey
-from preceptor.domain.mcp_servers import StoredServer
-from preceptor.domain.orgs import Org
-from preceptor.domain.ownership import Owner
-from preceptor.domain.providers import Provider
-from preceptor.domain.users import User
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from preceptor.domain.conversations.conversation import Status
+    from preceptor.domain.conversations.view import View
+    from preceptor.domain.history.segment import State
+    from preceptor.domain.ids import AttachmentId, ConversationId, KeyId, OrgId, UserId, ViewId
+    from preceptor.domain.keys import ApiKey, StoredKey
+    from preceptor.domain.mcp_servers import StoredServer
+    from preceptor.domain.orgs import Org
+    from preceptor.domain.ownership import Owner
+    from preceptor.domain.providers import Provider
+    from preceptor.domain.users import User
 
 
 class ViewRepository(Protocol):

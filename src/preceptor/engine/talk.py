@@ -1,17 +1,21 @@
 """What the engine needs to hold conversations: where messages and turns are kept, tools, and a way to go on."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple, Protocol, TypeVar
+from __future__ import annotations
 
-from preceptor.domain.ids import AgentId, ConversationId, MessageId, OrgId, TurnId, UserId
-from preceptor.domain.log import Event
-from preceptor.domain.messages.message import Message, ToolCall, ToolResult
-from preceptor.domain.prompts.assemble import Placed
-from preceptor.domain.prompts.prompt import ToolSpec
-from preceptor.domain.turns.facts import TurnStatus
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from datetime import datetime
+
+    from preceptor.domain.ids import AgentId, ConversationId, MessageId, OrgId, TurnId, UserId
+    from preceptor.domain.log import Event
+    from preceptor.domain.messages.message import Message, ToolCall, ToolResult
+    from preceptor.domain.prompts.assemble import Placed
+    from preceptor.domain.prompts.prompt import ToolSpec
+    from preceptor.domain.turns.facts import TurnStatus
 
 Result = TypeVar("Result")
 

@@ -1,12 +1,16 @@
 """What executions, replays and gates need from their storage."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import Protocol
+from __future__ import annotations
 
-from preceptor.domain.ids import ConversationId, FamilyId, InstructionId, OrgId, TaskId, UserId
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from preceptor.domain.ids import ConversationId, FamilyId, InstructionId, OrgId, TaskId, UserId
 
 
 class TaskKind(StrEnum):

@@ -1,10 +1,14 @@
 """What webhooks and what is sent to them need from their storage."""
 
-from datetime import datetime
-from typing import Protocol
+from __future__ import annotations
 
-from preceptor.domain.ids import OrgId
-from preceptor.domain.webhooks import Delivery, Webhook
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from preceptor.domain.ids import OrgId
+    from preceptor.domain.webhooks import Delivery, Webhook
 
 
 class WebhookRepository(Protocol):

@@ -1,21 +1,26 @@
-"""Which guardian an installation has."""
+"""Which guardian an installation has. Only that one is loaded."""
 
-from preceptor.adapters.egress import Egress, NotAllowedOut, door_to
-from preceptor.adapters.guardians.rules import RulesGuardian
+from typing import TYPE_CHECKING
+
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.reasoning.policy import GuardProvider
 from preceptor.engine.ports import Guardian
 from preceptor.settings import Settings
 
+if TYPE_CHECKING:
+    from preceptor.adapters.egress import Egress
+
 
 def guardian_of(settings: Settings) -> Guardian | None:
-    """The guardian of the settings, if there is to be one. The HTTP client is loaded only for one that calls."""
+    """The guardian of the settings, if there is to be one."""
     match settings.guard_provider_type:
         case _ if not settings.guard_enabled:
             return None
         case GuardProvider.OFF:
             return None
         case GuardProvider.RULES:
+            from preceptor.adapters.guardians.rules import RulesGuardian
+
             return RulesGuardian()
         case GuardProvider.VLLM | GuardProvider.MOSEC:
             return _remote(settings)
@@ -34,8 +39,10 @@ def _remote(settings: Settings) -> Guardian:
     return mosec_guardian(url, _way_to(url, "MOSEC"), patience)
 
 
-def _way_to(url: str, provider: str) -> Egress:
+def _way_to(url: str, provider: str) -> "Egress":
     """A client for the operator's own address, and for no other."""
+    from preceptor.adapters.egress import Egress, NotAllowedOut, door_to
+
     try:
         return Egress((door_to(url, private=True),))
     except NotAllowedOut as error:

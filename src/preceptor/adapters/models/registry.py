@@ -1,4 +1,7 @@
-"""Which models an installation has: those of its settings, by the names that settings and agents use for them."""
+"""Which models an installation has: those of its settings, by the names that settings and agents use for them.
+
+What speaks to a kind of model is loaded with the first model of that kind.
+"""
 
 import asyncio
 import os
@@ -6,20 +9,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from preceptor.adapters.egress import Door, Egress, NotAllowedOut, door_to, doors_of
 from preceptor.adapters.mcp.servers import OperatorServer, read_servers
-from preceptor.adapters.models.anthropic import Anthropic
 from preceptor.adapters.models.corrections import Corrections, read_corrections
 from preceptor.adapters.models.known import capabilities_of
-from preceptor.adapters.models.local import LocalModel, find_local
-from preceptor.adapters.models.openai_compatible import OpenAICompatible
-from preceptor.adapters.models.provided import Provided, knows, model_of
-from preceptor.adapters.models.recorded import NAME as DEMO
-from preceptor.adapters.models.recorded import RecordedModel
-from preceptor.adapters.models.scripted import ScriptedModel, read_script
 from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import CannotStart, Invalid
 from preceptor.domain.models import Capabilities
@@ -29,6 +26,13 @@ from preceptor.engine.connections import OwnProvider
 from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.settings import Settings
 
+if TYPE_CHECKING:
+    from preceptor.adapters.models.anthropic import Anthropic
+    from preceptor.adapters.models.local import LocalModel
+    from preceptor.adapters.models.openai_compatible import OpenAICompatible
+    from preceptor.adapters.models.scripted import ScriptedModel
+
+DEMO = "demo"
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com/v1"
 OPENAI_ELSEWHERE = "OPENAI_BASE_URL"
@@ -62,7 +66,7 @@ class ModelRegistry:
     default: str = field(init=False)
     _made: dict[str, ChatModel] = field(default_factory=dict[str, ChatModel], init=False)
     _corrections: Corrections = field(default_factory=Corrections, init=False)
-    _local: LocalModel | None = field(default=None, init=False)
+    _local: "LocalModel | None" = field(default=None, init=False)
     _first: str | None = field(default=None, init=False)
     _asking: "asyncio.Task[None] | None" = field(default=None, init=False)
 
@@ -112,8 +116,13 @@ class ModelRegistry:
         key = None if provider.key is None else SecretStr(provider.key)
         if key is None and provider.kind is not ProviderKind.OPENAI_COMPATIBLE:
             raise NoSuchModel(f"{name} needs a key. Enter it at the provider {provider.provider_id!r}.")
-        kind = Anthropic if provider.kind is ProviderKind.ANTHROPIC else OpenAICompatible
-        return kind(model, provider.url, key, self.egress, known)
+        if provider.kind is ProviderKind.ANTHROPIC:
+            from preceptor.adapters.models.anthropic import Anthropic
+
+            return Anthropic(model, provider.url, key, self.egress, known)
+        from preceptor.adapters.models.openai_compatible import OpenAICompatible
+
+        return OpenAICompatible(model, provider.url, key, self.egress, known)
 
     async def prepare(self) -> None:
         """Where no model is named, wait until the server of PRECEPTOR_MODEL_URL has told its first, or failed to."""
@@ -186,21 +195,29 @@ class ModelRegistry:
             case "anthropic":
                 return self._anthropic(model)
             case "demo":
+                from preceptor.adapters.models.recorded import RecordedModel
+
                 return self._made.setdefault(DEMO, RecordedModel())
             case "local":
                 return self._embedded()
             case _:
+                from preceptor.adapters.models.provided import Provided, model_of
+
                 made = Provided(name, model_of(name, self.egress), self._known(name, model))
                 return self._made.setdefault(name, made)
 
-    def _embedded(self) -> LocalModel:
+    def _embedded(self) -> "LocalModel":
         """One for all: it is a process with weights in its memory."""
+        from preceptor.adapters.models.local import find_local
+
         if self._local is None:
             self._local = find_local(self.settings.data_dir)
             self._local.capabilities = self._corrections.applied("local", self._local.capabilities)
         return self._local
 
-    def _anthropic(self, model: str) -> Anthropic:
+    def _anthropic(self, model: str) -> "Anthropic":
+        from preceptor.adapters.models.anthropic import Anthropic
+
         key = self.environment.get("ANTHROPIC_API_KEY")
         if not key:
             raise NoSuchModel(f"anthropic:{model} needs a key. Set ANTHROPIC_API_KEY.")
@@ -210,14 +227,18 @@ class ModelRegistry:
     def _known(self, name: str, model: str) -> Capabilities:
         return self._corrections.applied(name, capabilities_of(model))
 
-    def _openai(self, model: str) -> OpenAICompatible:
+    def _openai(self, model: str) -> "OpenAICompatible":
+        from preceptor.adapters.models.openai_compatible import OpenAICompatible
+
         key = self.environment.get("OPENAI_API_KEY")
         if not key:
             raise NoSuchModel(f"openai:{model} needs a key. Set OPENAI_API_KEY.")
         url = base_of(self.environment.get(OPENAI_ELSEWHERE) or OPENAI)
         return OpenAICompatible(model, url, SecretStr(key), self.egress, self._known(f"openai:{model}", model))
 
-    def _server(self, model: str) -> OpenAICompatible:
+    def _server(self, model: str) -> "OpenAICompatible":
+        from preceptor.adapters.models.openai_compatible import OpenAICompatible
+
         url = base_of(self.settings.model_url or "")
         known = self._known(f"openai-compatible:{model}", model)
         return OpenAICompatible(model, url, self.settings.model_api_key, self.egress, known)
@@ -241,11 +262,19 @@ def _form(name: str) -> tuple[str, str]:
     if name in {"local", DEMO, FIRST_LISTED}:
         return form, ""
     ours = form in {"openai", "anthropic", "openai-compatible", "scripted"}
-    if not colon or not model.strip() or not (ours or knows(form)):
+    if not colon or not model.strip() or not (ours or _is_provided(form)):
         raise NoSuchModel(f"{name!r} is not the name of a model. Write {_FORMS}.")
     return form, model
 
 
-def _scripted(name: str) -> ScriptedModel:
+def _is_provided(form: str) -> bool:
+    from preceptor.adapters.models.provided import knows
+
+    return knows(form)
+
+
+def _scripted(name: str) -> "ScriptedModel":
+    from preceptor.adapters.models.scripted import ScriptedModel, read_script
+
     file = Path(name.removeprefix("scripted:")).expanduser()
     return ScriptedModel(read_script(file), name="scripted")

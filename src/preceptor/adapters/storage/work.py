@@ -1,33 +1,40 @@
-"""A unit of work: one transaction and the repositories on it. Repositories speak values and never commit."""
+"""A unit of work: one transaction and the repositories on it. Repositories speak values and never commit.
+
+Those that every turn uses are loaded with it, the others when they are first asked for.
+"""
+
+from typing import TYPE_CHECKING
 
 from preceptor.adapters.storage.agents import SqlAgents
 from preceptor.adapters.storage.assignments import SqlAssignments
-from preceptor.adapters.storage.attachments import SqlAttachments
 from preceptor.adapters.storage.blobs import SqlBlobs
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.connections import SqlMcpServers, SqlProviders
 from preceptor.adapters.storage.conversations import SqlConversations
-from preceptor.adapters.storage.experiments import SqlExperiments
-from preceptor.adapters.storage.exposures import SqlExposures, SqlSignals
-from preceptor.adapters.storage.gates import SqlGates
 from preceptor.adapters.storage.histories import SqlHistories
 from preceptor.adapters.storage.idempotency import SqlIdempotency
-from preceptor.adapters.storage.instructions import SqlInstructions
 from preceptor.adapters.storage.keys import SqlKeys
-from preceptor.adapters.storage.labels import SqlLabels, SqlRatings
 from preceptor.adapters.storage.log import SqlLog
 from preceptor.adapters.storage.messages import SqlMessages
 from preceptor.adapters.storage.orgs import SqlOrgs
-from preceptor.adapters.storage.published import SqlPublished
-from preceptor.adapters.storage.replays import SqlReplays
-from preceptor.adapters.storage.sign_ins import SqlSignIns
-from preceptor.adapters.storage.tasks import SqlTasks
 from preceptor.adapters.storage.turns import SqlTurns
-from preceptor.adapters.storage.users import SqlUsers
 from preceptor.adapters.storage.views import SqlViews
-from preceptor.adapters.storage.webhooks import SqlDeliveries, SqlWebhooks
 from preceptor.domain.ids import OrgId
 from preceptor.domain.ownership import INSTALLATION
+
+if TYPE_CHECKING:
+    from preceptor.adapters.storage.attachments import SqlAttachments
+    from preceptor.adapters.storage.connections import SqlMcpServers, SqlProviders
+    from preceptor.adapters.storage.experiments import SqlExperiments
+    from preceptor.adapters.storage.exposures import SqlExposures, SqlSignals
+    from preceptor.adapters.storage.gates import SqlGates
+    from preceptor.adapters.storage.instructions import SqlInstructions
+    from preceptor.adapters.storage.labels import SqlLabels, SqlRatings
+    from preceptor.adapters.storage.published import SqlPublished
+    from preceptor.adapters.storage.replays import SqlReplays
+    from preceptor.adapters.storage.sign_ins import SqlSignIns
+    from preceptor.adapters.storage.tasks import SqlTasks
+    from preceptor.adapters.storage.users import SqlUsers
+    from preceptor.adapters.storage.webhooks import SqlDeliveries, SqlWebhooks
 
 
 class SqlWork(Transaction):
@@ -49,7 +56,9 @@ class SqlWork(Transaction):
         return SqlOrgs(self)
 
     @property
-    def users(self) -> SqlUsers:
+    def users(self) -> "SqlUsers":
+        from preceptor.adapters.storage.users import SqlUsers
+
         return SqlUsers(self)
 
     @property
@@ -61,19 +70,27 @@ class SqlWork(Transaction):
         return SqlAgents(self)
 
     @property
-    def instructions(self) -> SqlInstructions:
+    def instructions(self) -> "SqlInstructions":
+        from preceptor.adapters.storage.instructions import SqlInstructions
+
         return SqlInstructions(self)
 
     @property
-    def labels(self) -> SqlLabels:
+    def labels(self) -> "SqlLabels":
+        from preceptor.adapters.storage.labels import SqlLabels
+
         return SqlLabels(self)
 
     @property
-    def ratings(self) -> SqlRatings:
+    def ratings(self) -> "SqlRatings":
+        from preceptor.adapters.storage.labels import SqlRatings
+
         return SqlRatings(self)
 
     @property
-    def published(self) -> SqlPublished:
+    def published(self) -> "SqlPublished":
+        from preceptor.adapters.storage.published import SqlPublished
+
         return SqlPublished(self)
 
     @property
@@ -105,35 +122,51 @@ class SqlWork(Transaction):
         return SqlHistories(self)
 
     @property
-    def attachments(self) -> SqlAttachments:
+    def attachments(self) -> "SqlAttachments":
+        from preceptor.adapters.storage.attachments import SqlAttachments
+
         return SqlAttachments(self)
 
     @property
-    def experiments(self) -> SqlExperiments:
+    def experiments(self) -> "SqlExperiments":
+        from preceptor.adapters.storage.experiments import SqlExperiments
+
         return SqlExperiments(self)
 
     @property
-    def exposures(self) -> SqlExposures:
+    def exposures(self) -> "SqlExposures":
+        from preceptor.adapters.storage.exposures import SqlExposures
+
         return SqlExposures(self)
 
     @property
-    def signals(self) -> SqlSignals:
+    def signals(self) -> "SqlSignals":
+        from preceptor.adapters.storage.exposures import SqlSignals
+
         return SqlSignals(self)
 
     @property
-    def providers(self) -> SqlProviders:
+    def providers(self) -> "SqlProviders":
+        from preceptor.adapters.storage.connections import SqlProviders
+
         return SqlProviders(self)
 
     @property
-    def mcp_servers(self) -> SqlMcpServers:
+    def mcp_servers(self) -> "SqlMcpServers":
+        from preceptor.adapters.storage.connections import SqlMcpServers
+
         return SqlMcpServers(self)
 
     @property
-    def webhooks(self) -> SqlWebhooks:
+    def webhooks(self) -> "SqlWebhooks":
+        from preceptor.adapters.storage.webhooks import SqlWebhooks
+
         return SqlWebhooks(self)
 
     @property
-    def deliveries(self) -> SqlDeliveries:
+    def deliveries(self) -> "SqlDeliveries":
+        from preceptor.adapters.storage.webhooks import SqlDeliveries
+
         return SqlDeliveries(self)
 
     @property
@@ -141,17 +174,25 @@ class SqlWork(Transaction):
         return SqlIdempotency(self)
 
     @property
-    def sign_ins(self) -> SqlSignIns:
+    def sign_ins(self) -> "SqlSignIns":
+        from preceptor.adapters.storage.sign_ins import SqlSignIns
+
         return SqlSignIns(self)
 
     @property
-    def tasks(self) -> SqlTasks:
+    def tasks(self) -> "SqlTasks":
+        from preceptor.adapters.storage.tasks import SqlTasks
+
         return SqlTasks(self)
 
     @property
-    def replays(self) -> SqlReplays:
+    def replays(self) -> "SqlReplays":
+        from preceptor.adapters.storage.replays import SqlReplays
+
         return SqlReplays(self)
 
     @property
-    def gates(self) -> SqlGates:
+    def gates(self) -> "SqlGates":
+        from preceptor.adapters.storage.gates import SqlGates
+
         return SqlGates(self)

@@ -7,7 +7,6 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-import structlog
 from pydantic_core import to_json
 
 from preceptor.adapters.tools.built_in import built_in
@@ -18,8 +17,6 @@ from preceptor.domain.prompts.prompt import Effect, ToolSpec
 
 GROUP = "preceptor.tools"
 LARGEST_RESULT = 1_000_000
-
-_log = structlog.get_logger(__name__)
 
 
 class ToolBox:
@@ -92,9 +89,15 @@ async def _ran(tool: Tool, call: ToolCall, arguments: dict[str, Any], patience: 
         if limit.expired():
             outcome = Outcome.UNKNOWN if tool.effect is Effect.ONCE else Outcome.ERROR
             return _failed(call, f"{tool.name} did not finish within {patience:g} s.", outcome)
-        _log.warning("tool_failed", tool=tool.name, exc_info=error)
+        _log().warning("tool_failed", tool=tool.name, exc_info=error)
         return _failed(call, f"{tool.name} failed with {type(error).__name__}.")
     return ToolResult(call.id, call.name, content)
+
+
+def _log() -> Any:
+    import structlog  # with all that shows errors well, which most processes never do
+
+    return structlog.get_logger(__name__)
 
 
 def _failed(call: ToolCall, sentence: str, outcome: Outcome = Outcome.ERROR) -> ToolResult:
