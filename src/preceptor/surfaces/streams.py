@@ -11,6 +11,8 @@ from preceptor.adapters.observability.metrics import Metrics
 
 Item = TypeVar("Item")
 _END: Any = object()
+SOON = 0.05
+"""Seconds after which a reader who has left is noticed."""
 
 
 class Stopping(asyncio.Event):
@@ -64,18 +66,36 @@ class Streamed(StreamingResponse):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - as ASGI has it
         reading = asyncio.timeout(None)
-        watch: asyncio.Task[None] | None = None
+        watch = Watch(receive, reading)
         try:
             async with reading:
-                watch = asyncio.create_task(_left(receive, reading))
+                watch.begin()
                 await self.stream_response(send)
         except TimeoutError:
             if not reading.expired():
                 raise
         finally:
-            if watch is not None:
-                watch.cancel()
+            watch.end()
             await _closed(self.body_iterator)
+
+
+class Watch:
+    """Looks out for a reader who leaves, once there is time to: many a stream is over before."""
+
+    def __init__(self, receive: Any, reading: asyncio.Timeout) -> None:
+        self.receive, self.reading = receive, reading
+        self.task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        self.alarm = asyncio.get_running_loop().call_later(SOON, self._look)
+
+    def end(self) -> None:
+        self.alarm.cancel()
+        if self.task is not None:
+            self.task.cancel()
+
+    def _look(self) -> None:
+        self.task = asyncio.create_task(_left(self.receive, self.reading))
 
 
 async def _left(receive: Any, reading: asyncio.Timeout) -> None:

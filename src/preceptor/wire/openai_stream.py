@@ -57,9 +57,21 @@ class Parser:
         except EndlessLine:
             raise self._failure(Fault.BAD_ANSWER, "The model sent one line without end.") from None
         deltas: list[Delta] = []
+        words: list[str] = []
         for data in events:
+            plain = plain_words(data) if self._goes_on else None
+            if plain is not None:
+                words.append(plain)
+                continue
+            deltas += self._say("".join(words), thinking=False)
+            words = []
             deltas += self._event(data)
+        deltas += self._say("".join(words), thinking=False)
         return deltas if len(deltas) < 2 else together(deltas)
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.response_id is not None and self.finish_reason is None and not self.done
 
     def whole(self, body: bytes) -> list[Delta]:
         """An answer that was not streamed."""
@@ -86,9 +98,6 @@ class Parser:
         if len(data) < SHORT and data.strip() == b"[DONE]":
             self.done = True
             return []
-        words = None if self.response_id is None or self.finish_reason is not None else plain_words(data)
-        if words is not None:
-            return self._say(words, thinking=False) if words else []
         event = self._read(data)
         if self.response_id is None or "usage" in event:
             self._note(event)
@@ -153,6 +162,8 @@ class Parser:
         return deltas
 
     def _say(self, text: str, *, thinking: bool) -> list[Delta]:
+        if not text:
+            return []
         text = self._half.pop(thinking, "") + text
         if text and "\ud800" <= text[-1] <= "\udbff":
             self._half[thinking] = text[-1]

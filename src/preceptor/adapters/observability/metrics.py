@@ -1,5 +1,7 @@
 """What is counted and timed, in the words of whoever counts; Prometheus is a detail of this file."""
 
+from functools import cache
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
@@ -31,19 +33,20 @@ class Spending:
     def __init__(self, here: CollectorRegistry) -> None:
         self._tokens = _ByKind(Counter("preceptor_tokens_total", "Tokens of model calls.", ("kind",), registry=here))
         self._cost = Counter("preceptor_cost_total", "What model calls cost, in the models' currency.", registry=here)
-        self._calls = Counter(
+        calls = Counter(
             "preceptor_model_calls_total",
             "Model calls that ended: which model, and how.",
             ("model", "outcome"),
             registry=here,
         )
-        self._call_seconds = Histogram(
+        call_seconds = Histogram(
             "preceptor_model_call_seconds",
             "How long model calls took.",
             ("model",),
             buckets=_CALL_SECONDS,
             registry=here,
         )
+        self._calls, self._call_seconds = cache(calls.labels), cache(call_seconds.labels)
 
     def turn(self, turn: Turn) -> None:
         usage = turn.usage
@@ -53,8 +56,8 @@ class Spending:
         self._cost.inc(usage.cost)
         for call_id, ended in turn.endings.items():
             model = turn.calls[call_id].model
-            self._calls.labels(model, ended.outcome.value).inc()
-            self._call_seconds.labels(model).observe(ended.milliseconds / 1000)
+            self._calls(model, ended.outcome.value).inc()
+            self._call_seconds(model).observe(ended.milliseconds / 1000)
 
 
 class Storing:
@@ -98,12 +101,13 @@ class Metrics:
         self._preconditions_failed = Counter(
             "preceptor_preconditions_failed_total", "Changes refused: made to an old version.", registry=here
         )
-        self._turns = Counter(
+        turns = Counter(
             "preceptor_turns_total",
             "Turns that ended: how, whether they were judged, and where their plan led.",
             ("status", "guard", "action"),
             registry=here,
         )
+        self._turns = cache(turns.labels)
         self._degraded_plans = Counter(
             "preceptor_degraded_plans_total", "Turns whose model made no plan.", registry=here
         )
@@ -152,7 +156,7 @@ class Metrics:
         """A turn that has ended."""
         planned, status = turn.planned, "" if turn.ended is None else turn.ended.status.value
         action = "none" if planned is None else planned.action.value
-        self._turns.labels(status, guard_status(turn).value, action).inc()
+        self._turns(status, guard_status(turn).value, action).inc()
         if planned is not None:
             self._degraded_plans.inc(planned.plan.degraded)
             self._disagreements.inc(bool(planned.record.get("disagrees")))

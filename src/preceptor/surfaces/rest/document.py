@@ -1,11 +1,13 @@
 """The OpenAPI document: what FastAPI derives, with our security scheme, our one error body, headers and links."""
 
 import re
+import warnings
 from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.alias_generators import to_camel
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 
 from preceptor.surfaces.problems import MEDIA_TYPE, Problem
 from preceptor.surfaces.rest.routing import Operation
@@ -34,7 +36,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
     """Build the document once, on first use."""
     if app.openapi_schema:
         return app.openapi_schema
-    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    with warnings.catch_warnings():
+        # FastAPI names each body, and knows that this means nothing to pydantic. Our values are built only now.
+        warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")

@@ -15,7 +15,6 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import StringConstraints, TypeAdapter, ValidationError
-from starlette.requests import ClientDisconnect
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid, PreceptorError, PreconditionRequired, TooLarge
@@ -228,16 +227,22 @@ async def read_body(request: Request, limit: int) -> bytes:
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
         raise TooLarge(limit)
-    body = bytearray()
+    chunks: list[bytes] = []
+    size, more = 0, True
     try:
         async with asyncio.timeout(BODY_PATIENCE):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > limit:
+            while more:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise SlowBody
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+                more = message.get("more_body", False)
+                if size > limit:
                     raise TooLarge(limit)
-    except (TimeoutError, ClientDisconnect):
+    except TimeoutError:
         raise SlowBody from None
-    return bytes(body)
+    return b"".join(chunks)
 
 
 def _parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
