@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 
 import msgspec
 
@@ -123,9 +124,19 @@ def tools_for(voice: Voice, speaker: Span | None, *, may_delegate: bool, counter
     own = tuple(spec for spec in voice.tools if names is None or spec.name in names)
     return (
         *own,
-        *((counted(DELEGATE_SPEC, counter),) if may_delegate else ()),
-        *((counted(RETURN_SPEC, counter),) if speaker is not None else ()),
+        *((_passing_on(counter),) if may_delegate else ()),
+        *((_passing_back(counter),) if speaker is not None else ()),
     )
+
+
+@cache
+def _passing_on(counter: TokenCounter) -> ToolSpec:
+    return counted(DELEGATE_SPEC, counter)
+
+
+@cache
+def _passing_back(counter: TokenCounter) -> ToolSpec:
+    return counted(RETURN_SPEC, counter)
 
 
 def counted(spec: ToolSpec, counter: TokenCounter) -> ToolSpec:
