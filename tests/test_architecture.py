@@ -48,6 +48,13 @@ def test_importing_preceptor_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.parametrize("before", ["enable", "disable"])
+def test_loading_leaves_the_collector_of_garbage_as_it_was(before: str):
+    code = f"import gc; gc.{before}(); from preceptor import open_preceptor; print(gc.isenabled())"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == f"{before == 'enable'}\n"
+
+
 def test_a_first_reply_loads_only_what_it_uses():
     command = [sys.executable, "-I", "-c", FIRST_REPLY]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
