@@ -223,3 +223,11 @@ async def test_a_clock_that_jumps_does_not_change_the_order(settings: Settings):
     assert [event.payload for event in events] == [f'"{number}"' for number in range(13)]
     assert [event.seq for event in events] == list(range(1, 14))
     check_chain(rows_of(preceptor))
+
+
+@pytest.mark.parametrize("count", [1, 2, 50, 51, 230])
+async def test_however_many_rows_are_written_together_they_are_all_there_in_order(preceptor: Preceptor, count: int):
+    said = [f'"{number}"' for number in range(count)]
+    await begin(preceptor, *said)
+    found = await preceptor.session.read(lambda work: work.log.after(STREAM, 0, 1_000))
+    assert [(event.seq, event.payload) for event in found] == list(enumerate(said, 1))

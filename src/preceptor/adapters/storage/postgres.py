@@ -26,6 +26,8 @@ from preceptor.engine.ports import Program
 Result = TypeVar("Result")
 
 POOL = 16
+ROWS = 50
+"""Most in one statement."""
 PATIENCE = 5.0
 """Seconds to wait for a connection, and for a statement, before we say that the database is not there."""
 QUEUE = 2.0
@@ -75,9 +77,11 @@ class PostgresExecutor:
         return cursor.rowcount
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
-        """One by one: a process that stands still while it sends many at once would hold its locks without end."""
-        for row in rows:
-            await self.connection.execute(cast("LiteralString", statement.postgres), row)
+        """As one statement: a process that stands still within a pipeline would hold its locks without end."""
+        for at in range(0, len(rows), ROWS):
+            some = rows[at : at + ROWS]
+            values = [value for row in some for value in row]
+            await self.connection.execute(cast("LiteralString", statement.of_rows(len(some))), values)
 
 
 class PostgresStore:

@@ -6,6 +6,7 @@ load SQLAlchemy.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 Row = tuple[Any, ...]
@@ -19,6 +20,12 @@ class Statement:
     postgres: str
     names: tuple[str, ...]
     """The parameters in order: to bind by place costs half of binding by name."""
+
+    @cache  # noqa: B019 - there are as many as there are statements and small numbers
+    def of_rows(self, count: int) -> str:
+        """An INSERT of so many rows as one statement of PostgreSQL."""
+        into, _, row = self.postgres.partition(" VALUES ")
+        return " VALUES ".join((into, ", ".join([row] * count)))
 
     def in_place(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple([values[name] for name in self.names])
