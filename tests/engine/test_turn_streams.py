@@ -16,6 +16,7 @@ from preceptor.adapters.models.scripted import CAN_DO_ALL
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Finish, Reply, Usage
+from preceptor.engine.stages.listen import pause_after
 from preceptor.surfaces.http import create_app
 from preceptor.testing import Say, ScriptedModel
 from preceptor.wire.openai_chat import render
@@ -157,3 +158,8 @@ async def test_what_a_model_has_said_is_shown_also_when_it_falls_silent(tmp_path
                 model.heard.set()
         model.go_on.set()
         assert (await preceptor.turns.settled(taken)).status == "completed"
+
+
+@covers("L2")
+def test_a_storage_that_takes_long_is_asked_less_often_but_a_reader_never_waits_longer_than_a_second():
+    assert [pause_after(seconds) for seconds in (0.0, 0.001, 0.025, 0.1, 0.2, 30.0)] == [0.1, 0.1, 0.1, 0.4, 0.8, 1.0]

@@ -24,6 +24,10 @@ from preceptor.engine.stages.moderate import heard, held_back, shown_at_once
 
 COALESCE = 0.1
 """Seconds: what is streamed within them is one row of the log."""
+BREATH, LONGEST = 4, 1.0
+"""Where writing a row takes long, so many times as long goes by before the next, but at most a second: a storage that
+many wait for is asked less often, and those who wait for a first word are heard.
+"""
 BROKE_OFF = "The model's answer ended before it was complete."
 CUT_OFF = "The answer was cut off before this call was complete."
 
@@ -38,12 +42,13 @@ class Stream:
     started: bool = False
     waiting: list[Delta] = field(default_factory=list[Delta])
     shown_at: float = 0.0
+    pause: float = COALESCE
 
     async def next(self, pieces: AsyncGenerator[Delta | Reply]) -> Delta | Reply | None:
         """The next piece. What waits is shown when it is due, also if nothing more comes; the first at once."""
         if not self.waiting:
             return await anext(pieces, None)
-        left = COALESCE - (self.run.world.monotonic() - self.shown_at) if self.started else 0.0
+        left = self.pause - (self.run.world.monotonic() - self.shown_at) if self.started else 0.0
         if left <= 0 and self.started:
             await self.show()
             return await anext(pieces, None)
@@ -53,6 +58,7 @@ class Stream:
         self.shown_at = self.run.world.monotonic()
         self.note()
         await self.run.journal.commit()
+        self.pause = pause_after(self.run.world.monotonic() - self.shown_at)
 
     def note(self) -> None:
         """Note what waits; pieces of thought and of speech are different rows."""
@@ -66,6 +72,11 @@ class Stream:
             if text:
                 journal.note("message.delta", MessageDelta(message_id=self.message_id, text=text, thinking=thinking))
         self.waiting = []
+
+
+def pause_after(seconds: float) -> float:
+    """From one row to the next, when writing the last took so long."""
+    return min(max(COALESCE, BREATH * seconds), LONGEST)
 
 
 async def listen(run: Run, lane: Lane, call: Call, request: Request) -> None:
