@@ -18,6 +18,7 @@ from preceptor.domain.ownership import SYSTEM
 from preceptor.engine.delivering import Deliveries
 from preceptor.engine.errands import TURN, Errand
 from preceptor.engine.installation import Installation
+from preceptor.engine.places import Places
 from preceptor.engine.ports import Guardian, Models, World
 from preceptor.engine.run import Means
 from preceptor.engine.tasks import Tasks
@@ -141,6 +142,7 @@ async def open_means(
             language=settings.language,
             lease=lease,
             connector=connections,
+            places=Places(settings.max_turns_at_once),
             webhooks=webhooks,
         )
     finally:

@@ -150,6 +150,13 @@ class Settings(Readable):
         ge=1,
         description="With dbos: most of each that one organisation begins in a minute. Default: any.",
     )
+    max_turns_at_once: int = Field(
+        default=256,
+        ge=1,
+        le=100_000,
+        description="Most turns that one process takes at once; more are refused (429). No organisation may have more "
+        "than four times what is free, so that others find room.",
+    )
     max_iterations: int = Field(default=50, ge=1, le=1000, description="Most model calls in one turn.")
     max_delegation_depth: int = Field(default=3, ge=0, le=10, description="How deep specialists may delegate.")
     turn_budget_tokens: int | None = Field(default=None, ge=1, description="Most tokens that one turn may use.")

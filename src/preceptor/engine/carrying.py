@@ -61,6 +61,7 @@ async def carry(session: Session, taken: Taken, run: Run | None, beside: StartBe
                 run = None  # the log says that it was asked to stop
     finally:
         means.running.pop(taken.turn_id, None)
+        means.places.leave(taken.turn_id)
         means.stopping.discard(taken.turn_id)
 
 

@@ -127,7 +127,7 @@ async def _execute(doing: Doing) -> Any:
     turn_id = TurnId(doing.ids["turnId"])
     row = await doing.session.read(lambda work: work.turns.find(turn_id))
     if row is None:
-        taken = await Turns(doing.session).start(turn_id, _beginning(doing, turn_id))
+        taken = await Turns(doing.session).start(turn_id, _beginning(doing, turn_id), promised=True)
     else:
         taken = Taken(turn_id, row.conversation_id, row.first)
     ended = await Turns(doing.session).settled(taken)

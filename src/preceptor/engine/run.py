@@ -25,6 +25,7 @@ from preceptor.engine.counting import tokens_of
 from preceptor.engine.errands import Errands
 from preceptor.engine.fitting import Fit
 from preceptor.engine.journal import Journal
+from preceptor.engine.places import Places
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
 from preceptor.engine.recalling import Memory
 from preceptor.engine.talk import Handle, Runner, StartBeside, Tools, Webhooks
@@ -72,6 +73,7 @@ class Means:
     """Turns that this process takes now."""
     stopping: set[TurnId] = field(default_factory=set[TurnId])
     """Those of them that someone asked to stop."""
+    places: Places = field(default_factory=Places)
     webhooks: Webhooks | None = None
     errands: Errands | None = None
     """Without, whatever goes on by itself does so in this process."""

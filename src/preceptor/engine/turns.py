@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
 from preceptor.domain.messages.message import AnyPart, Message
@@ -16,6 +17,7 @@ from preceptor.domain.turns.decisions import told as decided
 from preceptor.domain.turns.facts import CancelRequested, Ended, TurnStatus, event
 from preceptor.domain.turns.measures import measured
 from preceptor.domain.turns.turn import Turn, fold
+from preceptor.domain.value import made
 from preceptor.engine.accepting import Wanted, accept
 from preceptor.engine.beside import Beside
 from preceptor.engine.branching import Again
@@ -27,6 +29,7 @@ from preceptor.engine.recovering import events_of
 from preceptor.engine.run import Run
 from preceptor.engine.seeing import found, seen
 from preceptor.engine.session import IdempotencyInProgress, Replayed, Session
+from preceptor.engine.starting import start
 from preceptor.engine.talk import TurnRow
 
 SWEPT = 100
@@ -89,12 +92,33 @@ class Turns:
 
         return await self.start(turn_id, program, waits=waits)
 
-    async def start(self, turn_id: TurnId, program: Program[tuple[Run, int]], *, waits: bool = False) -> Taken:
-        """Carry out what accepts a message, once; then its turn goes on by itself."""
+    async def open(self, parts: Sequence[AnyPart], **fields: Any) -> Taken:
+        """A conversation and what is said in it first: both, or neither."""
+        new = made(NewConversation, None, fields)
+        turn_id = TurnId(self.session.world.new_id())
+        conversation_id = ConversationId(self.session.world.new_id())
+
+        async def program(work: Work) -> tuple[Run, int]:
+            conversation = await start(work, self.session.caller.owner, conversation_id, new)
+            return await accept(work, self.session, Wanted(conversation, tuple(parts), RequestParameters()), turn_id)
+
+        return await self.start(turn_id, program)
+
+    async def start(
+        self, turn_id: TurnId, program: Program[tuple[Run, int]], *, waits: bool = False, promised: bool = False
+    ) -> Taken:
+        """Accept a message, once; its turn goes on by itself. Without a place only if it waits or was `promised`."""
+        places = self.session.means.places
+        if not (waits or promised):
+            places.take(turn_id, self.session.caller.owner.org_id)
         try:
             run, first = await self.session.write(program, encode=lambda _: turn_id.encode())
         except Replayed as known:
+            places.leave(turn_id)
             return await self._known(TurnId(known.answer.decode()), unended=waits)
+        except BaseException:
+            places.leave(turn_id)
+            raise
         self.session.means.blobs.update((run.journal.org, sha256) for sha256 in run.kept)
         asked_at = run.turn.main.messages[0].created_at
         taken = Taken(turn_id, run.journal.conversation_id, first, asked_at=asked_at)
@@ -256,6 +280,7 @@ class Turns:
 
     def _spawn(self, taken: Taken, run: Run | None) -> Taken:
         means = self.session.means
+        means.places.keep(taken.turn_id, self.session.caller.owner.org_id)
         turns = Turns(self.session.acting_as(self.session.caller))  # an idempotency key is of one request
         beside = Beside(turns.session, turns.start, turns.settled)
         handle = means.runner.spawn(f"turn {taken.turn_id}", carry(self.session, taken, run, beside))

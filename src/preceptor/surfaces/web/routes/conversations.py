@@ -82,9 +82,8 @@ async def start(preceptor: ThePreceptor, form: TheForm) -> Response:
     parts = await _parts(preceptor, form)
     title = " ".join(form.one("text").split()) or form.files[0].name
     title = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
-    made = await preceptor.conversations.start(agent_id=form.one("agent", DEFAULT_AGENT), title=title)
-    await preceptor.turns.begin(made.conversation_id, parts)
-    return RedirectResponse(f"/conversations/{made.conversation_id}", 303)
+    taken = await preceptor.turns.open(parts, agent_id=form.one("agent", DEFAULT_AGENT), title=title)
+    return RedirectResponse(f"/conversations/{taken.conversation_id}", 303)
 
 
 @dataclass(frozen=True, slots=True)
