@@ -986,8 +986,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Delegation inside a turn
         # What joining the parts forces
         "R187",
-        # Faults, load and attacks
-        "L1 L2 L3 L4 L6 L7",
     ),
     "connections": (),
     "history": (
