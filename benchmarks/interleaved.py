@@ -5,17 +5,19 @@ works at a time and noise falls on all alike. What counts is the median, over ro
 the baseline's figure of the same round.
 """
 
+import json
 import multiprocessing
 import os
 import shutil
 import statistics
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Contender(Protocol):
@@ -57,10 +59,46 @@ class Figures:
         return [getattr(ours, what) / max(getattr(theirs, what), 1e-12) for ours, theirs in pairs]
 
 
-def compare(makers: Mapping[str, Maker], *, rounds: int, count: int) -> dict[str, Figures]:
+class Pipe(Protocol):
+    """The way to a contender: numbers of operations go out, what they cost comes back, and None is the end."""
+
+    def send(self, obj: int | None, /) -> None: ...
+
+    def recv(self) -> Sequence[float]: ...
+
+
+class Elsewhere:
+    """A contender under another Python, as `benchmarks.peers` runs it."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        told = self.recv()
+        self.missing: str | None = told.get("missing") if isinstance(told, dict) else "it does not start"
+
+    def send(self, count: int | None, /) -> None:
+        assert self.process.stdin
+        if count is None:
+            self.process.stdin.close()
+            self.process.wait(20)
+            return
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+
+    def recv(self) -> Any:
+        """The last line: what the peers' own code prints comes before it."""
+        assert self.process.stdout
+        for line in self.process.stdout:
+            if line.startswith(("{", "[")):
+                return json.loads(line)
+        return None
+
+
+def compare(
+    makers: Mapping[str, Maker], *, rounds: int, count: int, elsewhere: Mapping[str, Elsewhere] | None = None
+) -> dict[str, Figures]:
     context = multiprocessing.get_context("spawn")
     folder = Path(tempfile.mkdtemp(prefix="preceptor-bench-"))
-    pipes: dict[str, Connection] = {}
+    pipes: dict[str, Pipe] = {**(elsewhere or {})}
     processes = []
     for name, maker in makers.items():
         ours, theirs = context.Pipe()
@@ -71,11 +109,11 @@ def compare(makers: Mapping[str, Maker], *, rounds: int, count: int) -> dict[str
         theirs.close()
         pipes[name] = ours
         processes.append(process)
-    figures = {name: Figures() for name in makers}
+    names = list(pipes)
+    figures = {name: Figures() for name in names}
     try:
-        for name in makers:
+        for name in names:
             _slice(pipes[name], max(1, count // 10))
-        names = list(makers)
         for turn in range(rounds):
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
                 figures[name].slices.append(_slice(pipes[name], count))
@@ -88,7 +126,7 @@ def compare(makers: Mapping[str, Maker], *, rounds: int, count: int) -> dict[str
     return figures
 
 
-def _slice(pipe: Connection, count: int) -> Slice:
+def _slice(pipe: Pipe, count: int) -> Slice:
     pipe.send(count)
     wall, cpu, written = pipe.recv()
     return Slice(wall / count, cpu / count, written / count)
@@ -96,14 +134,19 @@ def _slice(pipe: Connection, count: int) -> Slice:
 
 def _work(maker: Maker, folder: Path, pipe: Connection) -> None:
     contender = maker(folder)
-    prepare: Callable[[int], None] | None = getattr(contender, "prepare", None)
     while (count := pipe.recv()) is not None:
-        if prepare is not None:
-            prepare(count)
-        before, cpu, wall = _written(), time.process_time(), time.perf_counter()
-        contender.run(count)
-        pipe.send((time.perf_counter() - wall, time.process_time() - cpu, _written() - before))
+        pipe.send(measured(contender, count))
     contender.close()
+
+
+def measured(contender: Contender, count: int) -> tuple[float, float, float]:
+    """Wall clock, CPU and bytes written by so many operations."""
+    prepare: Callable[[int], None] | None = getattr(contender, "prepare", None)
+    if prepare is not None:
+        prepare(count)
+    before, cpu, wall = _written(), time.process_time(), time.perf_counter()
+    contender.run(count)
+    return time.perf_counter() - wall, time.process_time() - cpu, _written() - before
 
 
 def _written() -> int:

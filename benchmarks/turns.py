@@ -2,6 +2,8 @@
 
 - `bare`: a hand-written loop: read the window by running sums, call the model, append; one commit per step.
 - `preceptor`: the same turn, with its manifest, chained log, pins, lease and accounting.
+- `peers/`: langgraph, openai-agents, pydantic-ai and agno, where `PRECEPTOR_BENCH_PEERS` names a Python that has them;
+  each with the storage that it brings, or for want of one `sqlite3`.
 
 The model is scripted in process, so that only what a framework adds is measured.
 """
@@ -10,14 +12,17 @@ import asyncio
 import itertools
 import json
 import os
-import random
 import sqlite3
+import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.interleaved import compare
+from benchmarks.interleaved import Elsewhere, compare
+from benchmarks.said import FOUND, REPLY, SYSTEM, USER, WINDOW, calls_at, said, steps_of
 from preceptor import Preceptor, Settings, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
@@ -30,26 +35,10 @@ from preceptor.engine.ports import Work
 from preceptor.engine.talk import MessagePlace
 from preceptor.wire.openai_chat import render
 
-WINDOW = 8000
-TOOL_CALLS = 10
-WORDS = ("order", "refund", "account", "invoice", "delivery", "question", "answer", "policy", "customer", "agent")
-
-
-def text(seed: int, length: int) -> str:
-    rng = random.Random(seed)
-    words = itertools.chain.from_iterable(rng.sample(WORDS, len(WORDS)) for _ in itertools.count())
-    said = ""
-    while len(said) < length:
-        said += next(words) + " "
-    return said[:length]
-
-
-SYSTEM, USER, REPLY, FOUND = text(1, 800), text(2, 200), text(3, 600), text(4, 400)
-
-
-def said(place: int) -> tuple[str, str]:
-    role = "user" if place % 2 else "assistant"
-    return role, text(place % 50, 200 if place % 2 else 600)
+PEERS = os.environ.get("PRECEPTOR_BENCH_PEERS")
+PEER_NAMES = ("langgraph", "openai_agents", "pydantic_ai", "agno")
+MOST_FOR_PEERS = 2_000
+"""Messages: with more, they take minutes to prepare."""
 
 
 class Bare:
@@ -110,8 +99,8 @@ class Bare:
             pending.clear()
 
         add({"role": "user", "content": USER})
-        for step in range(_steps(self.kind)):
-            calls = _calls(self.kind, step)
+        for step in range(steps_of(self.kind)):
+            calls = calls_at(self.kind, step)
             add({"role": "assistant", "content": REPLY, **({"tool_calls": calls} if calls else {})})
             if not calls:
                 break
@@ -123,20 +112,6 @@ class Bare:
 
     def close(self) -> None:
         self.db.close()
-
-
-def _steps(kind: str) -> int:
-    return {"turn": 1, "tools": TOOL_CALLS + 1, "delegation": 3}[kind]
-
-
-def _calls(kind: str, step: int) -> list[dict[str, str]]:
-    if kind == "tools" and step < TOOL_CALLS:
-        return [{"id": f"c{step}", "name": "lookup", "arguments": f'{{"number": {step}}}'}]
-    if kind == "delegation" and step == 0:
-        return [{"id": "d", "name": "delegate_internal_reasoning", "arguments": '{"agent_prompt": "You check."}'}]
-    if kind == "delegation" and step == 1:
-        return [{"id": "r", "name": "return_control", "arguments": "{}"}]
-    return []
 
 
 class InstantModel:
@@ -152,10 +127,10 @@ class InstantModel:
         return render(prompt, ask)
 
     async def send(self, request: Request, deadline: float):  # noqa: ARG002
-        step, self.step = self.step, (self.step + 1) % _steps(self.kind)
+        step, self.step = self.step, (self.step + 1) % steps_of(self.kind)
         calls = [
             ToolCall(f"{request.sha256[:8]}{call['id']}", call["name"], json.loads(call["arguments"]))
-            for call in _calls(self.kind, step)
+            for call in calls_at(self.kind, step)
         ]
         finish = Finish.TOOL_CALLS if calls else Finish.STOP
         yield Reply((Text(REPLY), *calls), finish, Usage(1000, 100), self.name)
@@ -246,27 +221,59 @@ def _message(conversation_id: ConversationId, message_id: MessageId, place: int,
     )
 
 
-def main() -> list[str]:
-    lines = []
-    for title, history, kind, rounds, count in (
-        ("W1 a turn after 20 messages", 20, "turn", 7, 40),
-        ("W1 a turn after 2,000 messages", 2_000, "turn", 5, 40),
-        ("W1 a turn after 20,000 messages", 20_000, "turn", 5, 40),
-        ("W2 ten tool calls", 20, "tools", 5, 10),
-        ("W2 a delegation and back", 20, "delegation", 5, 20),
-    ):
-        found = compare(
-            {"bare": partial(Bare, history=history, kind=kind), "preceptor": partial(Ours, history=history, kind=kind)},
-            rounds=rounds,
-            count=count,
-        )
-        ours, bare = found["preceptor"], found["bare"]
-        lines.append(
+CASES = (
+    ("W1 a turn after 20 messages", 20, "turn", 7, 40),
+    ("W1 a turn after 2,000 messages", 2_000, "turn", 5, 40),
+    ("W1 a turn after 20,000 messages", 20_000, "turn", 5, 40),
+    ("W2 ten tool calls", 20, "tools", 5, 10),
+    ("W2 a delegation and back", 20, "delegation", 5, 20),
+)
+
+
+def main(*only: str) -> Iterator[str]:
+    """All cases, or those whose titles have one of these words in them."""
+    if not PEERS:
+        yield "PRECEPTOR_BENCH_PEERS names no Python that has the peers, so they are left out"
+    for title, history, kind, rounds, count in CASES:
+        if only and not any(word in title for word in only):
+            continue
+        with tempfile.TemporaryDirectory(prefix="preceptor-peers-") as folder:
+            peers = {name: peer(name, Path(folder), history, kind) for name in _peers_for(history, kind)}
+            yield from (f"{name} is not there: {one.missing}" for name, one in peers.items() if one.missing)
+            found = compare(
+                {
+                    "bare": partial(Bare, history=history, kind=kind),
+                    "preceptor": partial(Ours, history=history, kind=kind),
+                },
+                rounds=rounds,
+                count=count,
+                elsewhere={name: one for name, one in peers.items() if not one.missing},
+            )
+        ours, bare = found.pop("preceptor"), found.pop("bare")
+        yield (
             f"{title}: {ours.median('cpu') * 1e3:.2f} ms CPU, {ours.ratio(bare, 'cpu'):.1f}x the bare loop "
             f"({bare.median('cpu') * 1e3:.2f} ms); {ours.ratio(bare, 'written'):.1f}x its bytes"
         )
-    return lines
+        for name, one in found.items():
+            yield (
+                f"  {name}: {one.median('cpu') * 1e3:.2f} ms, {one.ratio(ours, 'cpu'):.1f}x ours; "
+                f"{one.ratio(ours, 'written'):.1f}x our bytes"
+            )
+
+
+def peer(name: str, folder: Path, history: int, kind: str) -> Elsewhere:
+    home = folder / name
+    home.mkdir()
+    return Elsewhere([str(PEERS), "-m", "benchmarks.peers", name, str(home), str(history), kind])
+
+
+def _peers_for(history: int, kind: str) -> list[str]:
+    """Those that can do it: agno delegates in teams, not within a turn, and makes a history only by talking."""
+    if not PEERS or history > MOST_FOR_PEERS:
+        return []
+    return [name for name in PEER_NAMES if name != "agno" or (kind != "delegation" and history <= 20)]
 
 
 if __name__ == "__main__":
-    print("\n".join(main()))
+    for line in main(*sys.argv[1:]):
+        print(line, flush=True)
