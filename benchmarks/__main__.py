@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from benchmarks import (
     api,
     appends,
+    crowd,
     effective,
     first_day,
     history,
@@ -33,6 +34,7 @@ ALL = {
     "W3 a history cut to 8,000 tokens": history.main,
     "Two servers and two workers": scale.main,
     "Verifying a log": verifying.main,
+    "L1 to L7, a crowd": crowd.main,
 }
 
 
