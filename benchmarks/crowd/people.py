@@ -19,6 +19,8 @@ import uvloop
 
 DELTA, COMPLETED = b"event: message.delta", b"event: turn.completed"
 ENDINGS = (COMPLETED, b"event: turn.failed", b"event: turn.blocked", b"event: turn.cancelled", b"event: turn.clarify")
+LENGTH = 10
+"""Turns of a conversation, before someone begins another."""
 PATIENCE = 120.0
 """Seconds in which an answer must have ended."""
 
@@ -120,7 +122,7 @@ class Person:
         self.group, self.heard = group, heard
         self.line = Line(group.ports[number % len(group.ports)], group.key)
         self.wait = group.ramp * number / max(1, group.people)
-        self.conversation = group.conversation
+        self.conversation, self.said = group.conversation, 0
 
     async def talk(self, until: float) -> None:
         await asyncio.sleep(self.wait)
@@ -162,6 +164,9 @@ class Person:
             self.heard.refused_of.append(self.conversation)
             return self._refused(answer, began)
         await self._listen(answer, began)
+        self.said += 1
+        if self.said % LENGTH == 0:
+            self.conversation = self.group.conversation
         return None
 
     async def _listen(self, answer: Answer, began: float) -> None:
@@ -215,12 +220,14 @@ def meet(*groups: Group) -> dict[str, Heard]:
     """Let them talk, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.crowd.people"]
     done = subprocess.run(command, input=msgspec.json.encode(groups), stdout=subprocess.PIPE, check=True)
+    assert done.stdout.endswith(b"}"), f"{len(done.stdout)} bytes came back"
     return msgspec.json.decode(done.stdout, type=dict[str, Heard])
 
 
 def main() -> None:
     groups = msgspec.json.decode(sys.stdin.buffer.read(), type=list[Group])
     sys.stdout.buffer.write(msgspec.json.encode(uvloop.run(gather(groups))))
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
