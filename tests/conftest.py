@@ -9,7 +9,7 @@ from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.storage import schema
 from preceptor.surfaces.http import create_app
 from preceptor.testing import ScriptedModel
-from tests.postgres import Cluster, cluster
+from tests.postgres import Cluster, Databases, cluster
 from tests.rebuilding import every_call_is_rebuilt
 
 ADMIN_KEY = "the-admin-key-of-the-tests"
@@ -54,16 +54,32 @@ def postgres_template(postgres: Cluster) -> str:
     return url.rsplit("/", 1)[1]
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file at the newest schema, to copy from."""
+    path = tmp_path_factory.mktemp("template") / "preceptor.db"
+    schema.upgrade(f"sqlite:///{path}")
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session")
+def postgres_databases(postgres: Cluster, postgres_template: str) -> Iterator[Databases]:
+    made = Databases(postgres, postgres_template)
+    yield made
+    made.close()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A fresh, empty database of every kind we support."""
+    """An empty database of every kind we support, at the newest schema."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'preceptor.db'}"
+        path = tmp_path / "preceptor.db"
+        path.write_bytes(request.getfixturevalue("sqlite_template"))
+        yield f"sqlite:///{path}"
         return
-    cluster: Cluster = request.getfixturevalue("postgres")
-    url = cluster.new_database(template=request.getfixturevalue("postgres_template"))
-    yield url
-    cluster.drop(url)
+    databases: Databases = request.getfixturevalue("postgres_databases")
+    with databases.one() as url:
+        yield url
 
 
 @pytest.fixture

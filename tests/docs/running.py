@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests import warm
 from tests.docs.blocks import Block
 from tests.serving import Served, clean
 
@@ -22,6 +23,7 @@ def run(blocks: list[Block], folder: Path, served: Served, model_url: str) -> No
     (folder / ".preceptor").symlink_to(served.data_dir)
     (folder / ".venv").symlink_to(sys.prefix)
     address = served.url.removeprefix("http://")
+    command(folder / "bin" / "preceptor")
     script, wanted = folder / "page.sh", dict[str, str]()
     lines = ["set -euo pipefail"]
     for block in blocks:
@@ -30,7 +32,7 @@ def run(blocks: list[Block], folder: Path, served: Served, model_url: str) -> No
     done = subprocess.run(
         ["bash", script],
         cwd=folder,
-        env=_environment(served, model_url),
+        env=_environment(folder, served, model_url),
         capture_output=True,
         text=True,
         timeout=LONGEST,
@@ -42,9 +44,16 @@ def run(blocks: list[Block], folder: Path, served: Served, model_url: str) -> No
         assert _alike(expected.replace(ADDRESS, address), shown), f"expected\n{expected}\nbut it said\n{shown}"
 
 
-def _environment(served: Served, model_url: str) -> dict[str, str]:
+def command(file: Path) -> None:
+    """`preceptor`, which need not read all its code again for every line of a page."""
+    file.parent.mkdir()
+    file.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {warm.__file__} {warm.parent()} "$@"\n', encoding="utf-8")
+    file.chmod(0o755)
+
+
+def _environment(folder: Path, served: Served, model_url: str) -> dict[str, str]:
     here = clean(served.data_dir, PRECEPTOR_MODEL_URL=model_url, NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")
-    path = os.pathsep.join((str(Path(sys.executable).parent), here["PATH"]))
+    path = os.pathsep.join((str(folder / "bin"), str(Path(sys.executable).parent), here["PATH"]))
     return here | {"PATH": path, "COLUMNS": "200", "EDITOR": "true"}
 
 

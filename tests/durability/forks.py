@@ -1,26 +1,41 @@
-"""Real processes that cost little: a parent imports everything once, then forks a child for each call.
+"""Real processes that cost little: one parent imports everything once a test run, then forks a child for each call.
 
-Run as `python -m tests.durability.forks package.module:function`; calls come in by stdin, exit codes go out by stdout.
+Run as `python -m tests.durability.forks SOCKET`. Whoever connects says `package.module:function` and then its calls,
+a line each, and is told their exit codes; the parent ends when its standard input does.
 """
 
+import atexit
+import ctypes
+import gc
 import os
+import select
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 import orjson
 
+PR_SET_PDEATHSIG = 1
 ROOT = Path(__file__).parents[2]
+MODULES = ("announcing", "executing", "migrating", "queued", "turning", "worker")
+"""Of this folder: those with something to call."""
 
 
 class Forks:
     """Calls a function in a fresh process each time, which may die of it."""
 
     def __init__(self, target: str) -> None:
-        command = [sys.executable, "-m", "tests.durability.forks", target]
-        self._parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        self._line = socket.socket(socket.AF_UNIX)
+        self._line.connect(_parent())
+        self._told = self._line.makefile("rb")
+        self._line.sendall(target.encode() + b"\n")
 
     def call(self, **arguments: str | int) -> int:
         """Return 0, the exit code of a failure, or minus the signal that ended the process."""
@@ -28,33 +43,87 @@ class Forks:
         return self.wait()
 
     def start(self, **arguments: str | int) -> None:
-        assert self._parent.stdin
-        self._parent.stdin.write(orjson.dumps(arguments) + b"\n")
-        self._parent.stdin.flush()
+        self._line.sendall(orjson.dumps(arguments) + b"\n")
 
     def wait(self) -> int:
-        assert self._parent.stdout
-        return orjson.loads(self._parent.stdout.readline())
+        return orjson.loads(self._told.readline())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._parent.communicate(timeout=10)
+        self._told.close()
+        self._line.close()
 
 
-def serve(target: str) -> None:
-    module, _, name = target.partition(":")
+@cache
+def _parent() -> str:
+    """Where the one parent of this test run listens."""
+    folder = tempfile.TemporaryDirectory(prefix="preceptor-forks-")
+    address = str(Path(folder.name, "socket"))
+    command = [sys.executable, "-m", "tests.durability.forks", address]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+    assert parent.stdout
+    assert parent.stdout.readline() == b"ready\n"
+    atexit.register(_end, parent, folder)
+    return address
+
+
+def _end(parent: "subprocess.Popen[bytes]", folder: "tempfile.TemporaryDirectory[str]") -> None:
+    for pipe in (parent.stdin, parent.stdout):
+        assert pipe
+        pipe.close()
+    parent.wait(timeout=10)
+    folder.cleanup()
+
+
+def listen(address: str) -> None:
+    for name in MODULES:
+        import_module(f"tests.durability.{name}")
+    gc.collect()
+    gc.freeze()  # what everyone shares is not looked through, and so not copied, by anyone
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        while sys.stdin not in select.select([sys.stdin, listening], [], [])[0]:
+            line, _ = listening.accept()
+            if os.fork() == 0:
+                die_with_parent()
+                listening.close()
+                with line, line.makefile("rb") as heard:
+                    serve(line, heard)
+                os._exit(0)
+            line.close()
+            bury()
+
+
+def die_with_parent() -> None:
+    """Nothing that was started outlives the test run, also when a test fails in the middle of it."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def bury() -> None:
+    """Let those go that have ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            pass
+
+
+def serve(line: socket.socket, heard: IO[bytes]) -> None:
+    module, _, name = heard.readline().decode().strip().partition(":")
     function = getattr(import_module(module), name)
-    for line in sys.stdin.buffer:
+    for told in heard:
         child = os.fork()
         if child == 0:
-            function(**orjson.loads(line))
+            die_with_parent()
+            line.close()
+            function(**orjson.loads(told))
             os._exit(0)
         _, status = os.waitpid(child, 0)
-        sys.stdout.buffer.write(orjson.dumps(os.waitstatus_to_exitcode(status)) + b"\n")
-        sys.stdout.buffer.flush()
+        line.sendall(orjson.dumps(os.waitstatus_to_exitcode(status)) + b"\n")
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    listen(sys.argv[1])

@@ -19,7 +19,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-DELEGATE, RETURN = "delegate_internal_reasoning", "return_control"
+DELEGATE, RETURN, PLAN = "delegate_internal_reasoning", "return_control", "analyse_user_request"
+PLANNED: dict[str, Any] = {
+    "spam_score": 0.1,
+    "spam_reason": "It is about their work.",
+    "user_intent": "Have it done",
+    "subqueries": [],
+    "action_plan": ["Look", "Put", "Send"],
+    "intent_confidence": 0.9,
+    "uncertainties": [],
+    "action": "normal",
+}
 BETWEEN = 0.003
 """Seconds between the first piece of an answer and the rest, so that they are read one after the other."""
 
@@ -39,6 +49,8 @@ def answer(body: dict[str, Any]) -> tuple[str, list[tuple[str, dict[str, Any]]]]
     messages = body["messages"]
     if text_of(messages[-1]).startswith("<transcript>"):
         return "They talked about it, and did what they could.", []
+    if [tool["function"]["name"] for tool in body.get("tools") or ()] == [PLAN]:
+        return "", [(PLAN, PLANNED)]
     start = max(place for place, each in enumerate(messages) if text_of(each).startswith("go "))
     name, said = text_of(messages[start])[3:], json.dumps(messages[start:])
     system = text_of(messages[0])

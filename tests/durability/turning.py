@@ -32,6 +32,8 @@ from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.engine.accepting import TurnInProgress
 from preceptor.engine.conversations import Wanted
+from preceptor.engine.ports import Judged
+from preceptor.testing import FixedGuardian
 from tests.durability.provider import Ledger
 from tests.durability.worker import STORES, History
 
@@ -41,6 +43,7 @@ counter(Vocabulary.O200K).count("The vocabulary is read once, before the first f
 MODEL = "openai-compatible:fake"
 MOMENTS = ("model.before", "model.during", "model.after", "tool.before", "tool.after")
 """Where a process may die besides those around its commits."""
+JUDGING = ("guard.before", "guard.after")
 _ledger: list[Ledger] = []
 
 
@@ -65,6 +68,8 @@ class Order:
     lease: float = 30.0
     compress: int = 0
     """Have older messages summarised first."""
+    reasoned: int = 0
+    """Have everything judged by a guardian, and each turn planned; turns are short then."""
     runner: str = "inline"
     worker: int = 0
     """Carry out what waits in queues."""
@@ -117,6 +122,17 @@ class Mortal:
             yield piece
 
 
+class MortalGuardian(FixedGuardian):
+    """Finds everything safe. The process may die while it is asked."""
+
+    async def judge(self, text: str) -> Judged:
+        reach("guard.before")
+        _ledger[0].write(did="judged", text=text)
+        judged = await super().judge(text)
+        reach("guard.after")
+        return judged
+
+
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -142,8 +158,10 @@ async def opening(order: Order) -> AsyncGenerator[Preceptor]:
         model=MODEL,
         model_url=order.model,
         tools=["tests.durability.turning:TOOLS"],
-        guard_enabled=False,
-        sgr_enabled=False,
+        guard_enabled=bool(order.reasoned),
+        guard_answers=True,
+        guard_tool_results=True,
+        sgr_enabled=bool(order.reasoned),
         runner=order.runner,
         worker_concurrency=order.room,
     )
@@ -151,9 +169,10 @@ async def opening(order: Order) -> AsyncGenerator[Preceptor]:
     inner = registry.find(MODEL)
     assert isinstance(inner, OpenAICompatible)
     registry.add(MODEL, Mortal(inner, capabilities=inner.capabilities))
+    means: Any = {"models": registry, "guardian": MortalGuardian() if order.reasoned else None}
     lease = timedelta(seconds=order.lease)
     try:
-        async with open_preceptor(settings, models=registry, lease=lease, worker=bool(order.worker)) as preceptor:
+        async with open_preceptor(settings, lease=lease, worker=bool(order.worker), **means) as preceptor:
             yield preceptor
     finally:
         await registry.close()
@@ -181,7 +200,8 @@ async def work(order: Order) -> None:
         new = [(await preceptor.conversations.start(agent_id="assistant")).conversation_id for _ in range(order.turns)]
         places = [*known, *new][: order.turns]
         wanted = RequestParameters(compression_strategy=WholeHistory() if order.compress else None)
-        saying = (say(preceptor, history, f"{order.name}-{n}", place, wanted) for n, place in enumerate(places))
+        name = f"short-{order.name}" if order.reasoned else order.name
+        saying = (say(preceptor, history, f"{name}-{n}", place, wanted) for n, place in enumerate(places))
         await asyncio.gather(*saying)
         faults.hook = None
         await left_behind(preceptor)

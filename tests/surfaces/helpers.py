@@ -2,8 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -326,18 +326,31 @@ def rows(preceptor: Preceptor) -> dict[str, int]:
 
 
 def answers(preceptor: Preceptor, question: str) -> dict[str, list[tuple[Any, ...]]]:
-    return {table: query(preceptor, question.format(table=table)) for table in metadata.tables}
+    """What each table answers to a question, all asked over one connection."""
+    with asking(preceptor) as ask:
+        return {table: ask(question.format(table=table)) for table in metadata.tables}
 
 
 def query(preceptor: Preceptor, sql: Any) -> list[tuple[Any, ...]]:
+    with asking(preceptor) as ask:
+        return ask(sql)
+
+
+@contextmanager
+def asking(preceptor: Preceptor) -> Generator[Callable[[Any], list[tuple[Any, ...]]]]:
     """Ask the database itself, from outside of Preceptor and above the walls between organisations."""
     url = preceptor.settings.database
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
-            return connection.execute(sql).fetchall()
+            yield lambda sql: connection.execute(sql).fetchall()
+        return
     with psycopg.connect(url, options="-c preceptor.org=*") as connection:
-        cursor = connection.execute(sql)
-        return cursor.fetchall() if cursor.description else []
+
+        def ask(sql: Any) -> list[tuple[Any, ...]]:
+            cursor = connection.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+
+        yield ask
 
 
 def problem(response: httpx2.Response, status: int, code: str) -> Json:

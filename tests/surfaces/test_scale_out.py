@@ -1,7 +1,6 @@
 """Two servers and two workers on one PostgreSQL, each in a process of its own, started as a person would."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,10 +12,11 @@ import pytest
 import yaml
 
 from preceptor import Settings
+from tests import warm
 from tests.durability.provider import provider
 from tests.postgres import Cluster
 from tests.requirements import covers
-from tests.serving import COMMAND, clean, serving, working
+from tests.serving import clean, serving, working
 
 Json = dict[str, Any]
 LAST = {"turn.completed", "turn.failed", "turn.cancelled", "execution.completed", "execution.failed"}
@@ -132,5 +132,5 @@ def test_the_compose_file_starts_commands_with_settings_that_there_are():
 )
 def test_a_worker_that_would_have_nothing_to_do_says_so(settings: dict[str, str], why: str, tmp_path: Path):
     environment = clean(tmp_path, **{"PRECEPTOR_RUNNER": "dbos"} | settings)
-    ran = subprocess.run([COMMAND, "worker"], env=environment, capture_output=True, text=True, check=False)
+    ran = warm.run(["worker"], tmp_path, environment)
     assert (ran.returncode, why in ran.stderr) == (1, True)

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from tests import warm
 from tests.postgres import Cluster
 from tests.requirements import covers
-from tests.serving import COMMAND, Served, clean, end, serving
+from tests.serving import COMMAND, Served, clean, end, serving, serving_installed
 
 KEY_SHOWN = re.compile(r"Admin key +(\S{40,})  \(shown here once, kept in (\S+)\)")
 
@@ -31,15 +32,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def ask(data_dir: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run another command on the same data, in a process of its own."""
-    return subprocess.run(
-        [COMMAND, *arguments],
-        cwd=data_dir,
-        env=clean(data_dir, **environment),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return warm.run([*arguments], data_dir, clean(data_dir, **environment))
 
 
 def in_one_line(outcome: subprocess.CompletedProcess[str]) -> str:
@@ -52,14 +45,14 @@ def in_one_line(outcome: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_the_first_start_shows_the_admin_key_and_a_later_one_only_says_where_it_is(tmp_path: Path):
-    with serving(tmp_path) as first:
+    with serving_installed(tmp_path) as first:
         shown = KEY_SHOWN.search(first.printed)
         assert shown
         assert shown[1] == (tmp_path / "admin.key").read_text() == first.admin_key
         assert shown[2] == str(tmp_path / "admin.key")
         assert str(tmp_path / "preceptor.db") in first.printed
         assert "Model       local  (small and English only" in first.printed
-    with serving(tmp_path) as second:
+    with serving_installed(tmp_path) as second:
         assert second.admin_key not in second.printed
         assert f"kept in {tmp_path / 'admin.key'}" in second.printed
         assert second.link != first.link

@@ -15,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.faults import reach
+from preceptor.adapters.storage.silence import Watch, WatchedPool, longest_silence, watching
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.tails import Tail, Tails
 from preceptor.adapters.storage.work import SqlWork
@@ -36,10 +37,9 @@ RECONNECT = 0.5
 """Seconds between two attempts to reach a database that went away, while someone waits for it."""
 TRIES = 20
 LOOK_AGAIN = 0.5
-SESSION = (
-    "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000 "
-    "-c default_transaction_isolation=repeatable\\ read"
-)
+LONGEST = "-c statement_timeout=30000"
+"""How long a statement may take, if the address says nothing else."""
+SESSION = "-c idle_in_transaction_session_timeout=10000 -c default_transaction_isolation=repeatable\\ read"
 """A transaction that changes what another changed since it began fails and is run again: no edit is lost unseen.
 
 One whose process stands still is ended, so that what it holds does not keep others from taking over.
@@ -66,13 +66,16 @@ BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = curren
 @dataclass(slots=True)
 class PostgresExecutor:
     connection: AsyncConnection[Row]
+    watch: Watch
     heads: Heads = field(default_factory=Heads)
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
+        self.watch.asked()
         cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
         return await cursor.fetchall()
 
     async def run(self, statement: Statement, values: Row) -> int:
+        self.watch.asked()
         cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
         return cursor.rowcount
 
@@ -81,6 +84,7 @@ class PostgresExecutor:
         for at in range(0, len(rows), ROWS):
             some = rows[at : at + ROWS]
             values = [value for row in some for value in row]
+            self.watch.asked()
             await self.connection.execute(cast("LiteralString", statement.of_rows(len(some))), values)
 
 
@@ -93,11 +97,13 @@ class PostgresStore:
         pool: "AsyncConnectionPool[AsyncConnection[Row]]",
         role: str,
         *,
+        silence: float,
         committed: Callable[[int, float], None] | None = None,
     ) -> None:
         self.tails = Tails(look_again=LOOK_AGAIN)
         self._pool = pool
         self._role = role
+        self._silence = silence
         self._committed = committed
         self._queues: defaultdict[OrgId, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Where an organisation's transactions that lost a race line up, so that each loses only once."""
@@ -106,7 +112,7 @@ class PostgresStore:
     async def open(
         cls, url: str, *, size: int = POOL, committed: Callable[[int, float], None] | None = None
     ) -> "PostgresStore":
-        pool: AsyncConnectionPool[AsyncConnection[Row]] = AsyncConnectionPool(
+        pool = WatchedPool(
             url,
             min_size=1,
             max_size=size,
@@ -120,11 +126,11 @@ class PostgresStore:
             try:
                 await pool.open(wait=True, timeout=PATIENCE)
                 async with pool.connection() as connection:
-                    role = await _role(connection)
+                    role, silence = await _role(connection), await longest_silence(connection)
             except BaseException:
                 await pool.close()
                 raise
-        return cls(pool, role, committed=committed)
+        return cls(pool, role, silence=silence, committed=committed)
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
         """Run `program` on one snapshot."""
@@ -165,41 +171,48 @@ class PostgresStore:
             return await self._transact(owner, program, WRITING)
 
     async def _transact(self, owner: Owner, program: Program[Result], opening: tuple[LiteralString, ...]) -> Result:
-        try:
-            return await self._attempt(owner, program, opening)
-        except Stale:
-            await self._pool.check()
-            return await self._attempt(owner, program, opening)
+        for _ in range(POOL):
+            with suppress(Stale):
+                return await self._attempt(owner, program, opening)
+        return await self._attempt(owner, program, opening)
 
     async def _attempt(self, owner: Owner, program: Program[Result], opening: tuple[LiteralString, ...]) -> Result:
         work: SqlWork | None = None
+        watch: Watch | None = None
         try:
             async with self._pool.connection() as connection:
                 reach("postgres.begin")
-                async with connection.transaction():
-                    *before, last = opening
-                    for statement in before:
-                        await connection.execute(statement)
-                    opened = await connection.execute(last, {"role": self._role, "org": owner.org_id})
-                    [row] = await opened.fetchall()
-                    work = SqlWork(PostgresExecutor(connection), owner.org_id, row[0])
-                    result = await program(work)
-                    reach("postgres.before-commit")
-                reach("postgres.after-commit")
+                with watching(connection, self._silence) as watch:
+                    async with connection.transaction():
+                        work = await self._opened(connection, watch, owner, opening)
+                        result = await program(work)
+                        watch.asked()
+                        reach("postgres.before-commit")
+                    reach("postgres.after-commit")
         except (PoolTimeout, PoolClosed):
             raise
         except psycopg.OperationalError as error:
-            if work is None:
+            if work is None and not (watch and watch.cut):
                 raise Stale from error
             raise
         self.tails.wake(work.grown)
         return result
 
+    async def _opened(
+        self, connection: AsyncConnection[Row], watch: Watch, owner: Owner, opening: tuple[LiteralString, ...]
+    ) -> SqlWork:
+        *before, last = opening
+        for statement in before:
+            await connection.execute(statement)
+        opened = await connection.execute(last, {"role": self._role, "org": owner.org_id})
+        [row] = await opened.fetchall()
+        return SqlWork(PostgresExecutor(connection, watch), owner.org_id, row[0])
+
 
 def _how_to_connect(url: str) -> dict[str, Any]:
     """What the address says of a session stays, and ours is added."""
     theirs = conninfo_to_dict(url).get("options") or ""
-    return {"autocommit": True, "connect_timeout": int(PATIENCE), "options": f"{theirs} {SESSION}"}
+    return {"autocommit": True, "connect_timeout": int(PATIENCE), "options": f"{LONGEST} {theirs} {SESSION}"}
 
 
 async def _role(connection: AsyncConnection[Row]) -> str:
@@ -215,7 +228,7 @@ async def _role(connection: AsyncConnection[Row]) -> str:
 
 
 class Stale(psycopg.OperationalError):
-    """PostgreSQL was restarted since this connection was last used; nothing had been asked of it yet."""
+    """A connection that was lost since it was last used; nothing had been asked of it yet."""
 
 
 @asynccontextmanager
