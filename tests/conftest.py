@@ -20,12 +20,18 @@ ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
 
 LONGEST = (
     "test_schemathesis",
-    "test_code_blocks",
     "test_turn_kills",
-    "test_turn_workers",
-    "test_turn_machine",
+    "test_code_blocks",
+    "test_workers",
+    "test_reasoned_kills",
+    "test_experiment_simulations",
     "test_serve",
+    "test_migrations",
+    "test_turn_machine",
+    "test_turn_workers",
     "test_kills",
+    "test_postgres_connections",
+    "test_local",
 )
 
 
