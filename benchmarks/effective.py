@@ -16,7 +16,6 @@ import random
 import re
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -129,7 +128,7 @@ class Ours:
         self.opened = open_preceptor(settings)
         self.preceptor: Preceptor = self.loop.run_until_complete(self.opened.__aenter__())
         self.ids = self.loop.run_until_complete(self._fill(size))
-        assert self.loop.run_until_complete(self.told()).rendered.prompt == expected(size)
+        assert self.loop.run_until_complete(self.told()).prompt == expected(size)
 
     async def _fill(self, size: int) -> list[InstructionId]:
         made: list[InstructionId] = []
@@ -160,14 +159,14 @@ class Call(Ours):
 
     async def _calls(self, count: int) -> None:
         for _ in range(count):
-            assert (await self.told()).rendered.prompt
+            assert (await self.told()).prompt
 
 
 class Kept(Ours):
     def run(self, count: int) -> None:
         async def program(work: Work) -> None:
             for _ in range(count):
-                assert (await self.now(work)).rendered.prompt
+                assert (await self.now(work)).prompt
 
         self.loop.run_until_complete(self.preceptor.session.read(program))
 
@@ -175,18 +174,21 @@ class Kept(Ours):
 class Changed(Ours):
     """What a change leaves to do: its version was never read, and nothing that was worked out before holds."""
 
+    def __init__(self, folder: Path, size: int) -> None:
+        super().__init__(folder, size)
+        [(self.place, after)] = self.preceptor.session.compilations.results.items()
+        inputs = {key: said for key, said in after.inputs.items() if self.ids[-1] not in key}
+        self.before = Compiled(after.told, inputs, Head(), max(["", *self.ids[:-1]]))
+
     def run(self, count: int) -> None:
         self.loop.run_until_complete(self._changes(count))
 
     async def _changes(self, count: int) -> None:
-        kept, org = self.preceptor.session.compilations, self.preceptor.session.caller.owner.org_id
-        for number in range(count):
-            [(place, before)] = kept.results.items()
-            changed = self.ids[number % len(self.ids)]
-            inputs = {one: said for one, said in before.inputs.items() if one[2] != changed}
-            kept.results[place] = replace(before, head=Head(), inputs=inputs)
-            kept.versions.pop((org, changed), None)
-            assert (await self.told()).rendered.prompt
+        kept, (org, _) = self.preceptor.session.compilations, self.place
+        for _ in range(count):
+            kept.results[self.place] = self.before
+            kept.versions.pop((org, self.ids[-1]), None)
+            assert (await self.told()).prompt
 
 
 class Langfuse(Each):

@@ -18,6 +18,7 @@ from preceptor.domain.instructions.folding import line_key
 from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
 from preceptor.domain.instructions.lint import Kind, lint
 from preceptor.domain.instructions.merge import merge, turn
+from preceptor.domain.instructions.parts import Kept, in_turn, part_from, prompt_of
 from preceptor.domain.instructions.render import item_text, render
 from tests.domain.instructions import (
     BILINGUAL,
@@ -323,3 +324,20 @@ def test_the_same_instructions_have_the_same_hash_for_ever():
     assert rendered.prompt == "Xin chào\n\n## Constraints (these always apply)\n- Be safe"
     assert rendered.hash == "a5872aefb136e359903b4a8e01d719d25b4cce2a3e24c5ee12d0a2e5a9746c59"
     assert render(merge([])).prompt == ""
+
+
+@covers("B3")
+@unhurried
+@given(assignments(), st.data())
+def test_a_prompt_put_together_from_parts_is_the_one_that_a_merge_renders(made: list[Assignment], data: st.DataObject):
+    parts = in_turn(map(part_from, data.draw(st.permutations(made))))
+    assert prompt_of([part for part in parts if part.speaks]) == render(merge(made)).prompt
+    assert [part.whole() for part in parts if part.speaks] == sorted(told(made), key=turn)
+
+
+@unhurried
+@given(assignments())
+def test_a_version_says_the_same_when_only_its_words_are_read(made: list[Assignment]):
+    for one in made:
+        read = Kept.read(one.version.model_dump_json(), lambda one=one: one.version)
+        assert read.wording == Kept.of(one.version).wording

@@ -269,7 +269,7 @@ def pins_for(means: Means, enrolled: Enrolled, voice: Kept) -> Pins:
             )
             for one in compiled.vector
         ),
-        prompt_hash=compiled.rendered.hash,
+        prompt_hash=compiled.hash,
         voice=voice.sha256,
         may_delegate="delegate" in agent.permissions,
         limits=means.limits,

@@ -1,17 +1,19 @@
 """What agents are told, worked out once and kept until something changes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from preceptor.domain.experiments.experiment import Experiment
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId, OrgId
 from preceptor.domain.instructions.effective import Assignment, Effective, Notice
-from preceptor.domain.instructions.instruction import InstructionVersion
-from preceptor.domain.instructions.lifecycle import Status
-from preceptor.domain.instructions.merge import in_turn, merge_in_turn, speaks
-from preceptor.domain.instructions.render import Rendered, render
+from preceptor.domain.instructions.merge import merge_in_turn
+from preceptor.domain.instructions.parts import Kept, Part, in_turn, part_from, prompt_of
+from preceptor.domain.instructions.references import mentions
+from preceptor.domain.instructions.render import Rendered, hash_of, render
 from preceptor.domain.instructions.report import EffectiveInstructions, report
 from preceptor.domain.log import Head
 
@@ -29,31 +31,112 @@ class Spoken(NamedTuple):
     assignment_id: AssignmentId
 
 
-Input = tuple[AssignmentId, int, InstructionId | None, Status | None]
-"""An assignment and its revision, the version that its pin means, and that version's status."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What an agent is told, as it was when its organisation's audit trail stood at `counter`."""
+@dataclass(eq=False)
+class Told:
+    """What an agent is told. All that can be known about it beside the prompt is worked out when it is asked for."""
 
     agent_id: AgentId
-    effective: Effective
-    rendered: Rendered
-    vector: tuple[Spoken, ...]
-    speakers: tuple[Assignment, ...]
-    """The assignments behind it, in the order in which they speak."""
-    inputs: Mapping[Input, Assignment | None]
-    """All that it was made from, as far as it can change, and what each part says."""
-    head: Head
+    parts: tuple[Part, ...]
+    """Of the active assignments, in the order in which they speak."""
+    notices: tuple[Notice, ...]
+    """About assignments that have no version to speak with."""
+    speaking: list[Part]
+    prompt: str
+    quoted: Effective | None = None
+    """The same with the documents that it mentions."""
+
+    @classmethod
+    def of(cls, agent_id: AgentId, parts: Iterable[Part | None], notices: Iterable[Notice] = ()) -> "Told":
+        active = in_turn(parts)
+        speaking = [part for part in active if part.speaks]
+        return cls(agent_id, active, tuple(notices), speaking, prompt_of(speaking))
+
+    def quoting(self, quoted: Effective) -> "Told":
+        """Together with documents."""
+        told = replace(self, quoted=quoted)
+        told.prompt = told.rendered.prompt
+        return told
+
+    @cached_property
+    def hash(self) -> str:
+        return hash_of(self.prompt)
+
+    @cached_property
+    def vector(self) -> tuple[Spoken, ...]:
+        said = ((part.wording, part.assignment_id) for part in self.speaking)
+        return tuple(Spoken(one.family_id, one.instruction_id, one.version, by) for one, by in said)
+
+    @cached_property
+    def speakers(self) -> tuple[Assignment, ...]:
+        """The assignments behind it, in the order in which they speak."""
+        return tuple(part.whole() for part in self.speaking)
+
+    @cached_property
+    def effective(self) -> Effective:
+        if self.quoted is not None:
+            return self.quoted
+        merged = merge_in_turn([part.whole() for part in self.parts])
+        return merged.model_copy(update={"warnings": (*merged.warnings, *self.notices)}) if self.notices else merged
+
+    @cached_property
+    def rendered(self) -> Rendered:
+        return render(self.effective)
+
+    @cached_property
+    def shown(self) -> EffectiveInstructions:
+        return report(self.agent_id, self.effective, self.rendered)
+
+    @property
+    def mentions(self) -> bool:
+        """Whether it mentions documents."""
+        return any(part.mentions for part in self.speaking) and mentions(self.effective)
+
+
+class Compiled(msgspec.Struct, frozen=True, eq=False):
+    """What an agent is told, as it was when its organisation's audit trail stood at `counter`."""
+
+    told: Told
+    inputs: Mapping[str, Part | None] = msgspec.field(default_factory=dict[str, Part | None])
+    """What it was made from: the keys of all that was given, and what each says."""
+    head: Head = Head()
+    newest: str = ""
+    """No version among the inputs has a greater id."""
+
+    @property
+    def agent_id(self) -> AgentId:
+        return self.told.agent_id
 
     @property
     def counter(self) -> int:
         return self.head.seq
 
-    @cached_property
+    @property
+    def prompt(self) -> str:
+        return self.told.prompt
+
+    @property
+    def hash(self) -> str:
+        return self.told.hash
+
+    @property
+    def vector(self) -> tuple[Spoken, ...]:
+        return self.told.vector
+
+    @property
+    def speakers(self) -> tuple[Assignment, ...]:
+        return self.told.speakers
+
+    @property
+    def effective(self) -> Effective:
+        return self.told.effective
+
+    @property
+    def rendered(self) -> Rendered:
+        return self.told.rendered
+
+    @property
     def shown(self) -> EffectiveInstructions:
-        return report(self.agent_id, self.effective, self.rendered)
+        return self.told.shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +149,7 @@ class Compilations:
     """
 
     results: dict[tuple[OrgId, AgentId], Compiled] = field(default_factory=dict[tuple[OrgId, AgentId], Compiled])
-    versions: dict[tuple[OrgId, InstructionId], InstructionVersion] = field(
-        default_factory=dict[tuple[OrgId, InstructionId], InstructionVersion]
-    )
-
+    versions: dict[tuple[OrgId, InstructionId], Kept] = field(default_factory=dict[tuple[OrgId, InstructionId], Kept])
     experiments: dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]] = field(
         default_factory=dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]]
     )
@@ -84,8 +164,8 @@ class Compilations:
         self.results[org, compiled.agent_id] = compiled
         _forget_oldest(self.results, MOST_AGENTS)
 
-    def keep_version(self, org: OrgId, version: InstructionVersion) -> None:
-        self.versions[org, version.instruction_id] = version
+    def keep_version(self, org: OrgId, version: Kept) -> None:
+        self.versions[org, version.wording.instruction_id] = version
         _forget_oldest(self.versions, MOST_VERSIONS)
 
     def keep_experiments(self, key: tuple[OrgId, AgentId], running: tuple[bytes, tuple[Experiment, ...]]) -> None:
@@ -104,21 +184,7 @@ def _forget_oldest(kept: dict[Key, Any], most: int) -> None:
             kept.pop(key, None)
 
 
-def compiled(
-    agent_id: AgentId,
-    given: Sequence[Assignment],
-    notices: Sequence[Notice] = (),
-    *,
-    inputs: Mapping[Input, Assignment | None] | None = None,
-    head: Head | None = None,
-) -> Compiled:
-    """Merge and render. `notices` are about assignments that have no version to speak with."""
-    active = in_turn(given)
-    merged = merge_in_turn(active)
-    effective = merged.model_copy(update={"warnings": (*merged.warnings, *notices)}) if notices else merged
-    speakers = tuple(one for one in active if speaks(one))
-    vector = tuple(
-        Spoken(one.version.family_id, one.version.instruction_id, str(one.version.version), one.assignment_id)
-        for one in speakers
-    )
-    return Compiled(agent_id, effective, render(effective), vector, speakers, inputs or {}, head or Head())
+def compiled(agent_id: AgentId, given: Iterable[Assignment], notices: Iterable[Notice] = ()) -> Compiled:
+    """What an agent with these assignments is told. `notices` are about those that have no version to speak with."""
+    once = {one.assignment_id: one for one in given}
+    return Compiled(Told.of(agent_id, map(part_from, once.values()), notices))

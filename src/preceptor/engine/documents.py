@@ -1,8 +1,9 @@
 """Documents that instructions mention: looking them up, and telling them."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import datetime
+
+import msgspec
 
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.instructions.documents import Document, names_in
@@ -12,11 +13,9 @@ from preceptor.domain.instructions.references import (
     MOST_DOCUMENTS,
     document_text,
     mentioned_in,
-    mentions,
     quote,
     require_quotable,
 )
-from preceptor.domain.instructions.render import render
 from preceptor.domain.instructions.version import Latest, resolve
 from preceptor.engine.compiled import Compiled
 from preceptor.engine.named import family_named
@@ -27,11 +26,11 @@ async def with_documents(
     work: Work, told: Compiled, foreign: Collection[InstructionId] = (), at: datetime | None = None
 ) -> Compiled:
     """What an agent is told, and the documents that it mentions, as they are now or were at a moment."""
-    if not mentions(told.effective):
+    if not told.told.mentions:
         return told
     names = [name for line in told.rendered.lines for name in names_in(line.text)]
-    effective = quote(told.effective, await look_up(work, names, at), foreign)
-    return replace(told, effective=effective, rendered=render(effective))
+    quoted = quote(told.effective, await look_up(work, names, at), foreign)
+    return msgspec.structs.replace(told, told=told.told.quoting(quoted))
 
 
 async def require_mentions(work: Work, said: Authored, family_id: FamilyId | None = None) -> None:

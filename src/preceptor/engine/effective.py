@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ from preceptor.domain.instructions.effective import Assignment, Notice
 from preceptor.domain.instructions.family import Candidate, LabelRow, Published
 from preceptor.domain.instructions.instruction import Authored, InstructionVersion
 from preceptor.domain.instructions.lifecycle import Status
-from preceptor.domain.instructions.references import mentions
+from preceptor.domain.instructions.parts import Given, Kept, as_assignment, part_of
 from preceptor.domain.instructions.report import EffectiveInstructions
-from preceptor.domain.instructions.version import Labelled, Latest, resolve
+from preceptor.domain.instructions.version import Labelled, resolve
 from preceptor.domain.log import ORG_STREAM, Head
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.engine.compiled import Compilations, Compiled, Input, compiled
+from preceptor.engine.compiled import Compilations, Compiled, Told, compiled
 from preceptor.engine.documents import with_documents
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -65,25 +65,39 @@ class Guidance:
 
 
 async def effective_now(work: Work, cache: Compilations, agent_id: AgentId) -> Compiled:
-    """What the agent is told at this very moment: one look at the audit trail where nothing has changed since."""
-    head = await work.log.head(ORG_STREAM) or Head()
+    """What the agent is told at this very moment: where nothing has changed since, what was worked out before."""
+    head = work.trail or await work.log.head(ORG_STREAM) or Head()
     before = cache.results.get((work.org, agent_id))
     if before is not None and before.head.hash == head.hash:
         return before
     if before is None and not await work.agents.has(agent_id):
         raise NotFound("agent", agent_id)
-    presents = await present(work, cache, agent_id)
-    inputs = tuple(map(_input, presents))
-    known: Mapping[Input, Assignment | None] = before.inputs if before is not None else {}
-    if before is not None and set(known) == set(inputs) and not mentions(before.effective):
-        after = replace(before, head=head)
-    else:
-        made = {one: known.get(one) or _assignment(present) for one, present in zip(inputs, presents, strict=True)}
-        given = [one for one in made.values() if one is not None]
-        alone = compiled(agent_id, given, unresolved(presents), inputs=made, head=head)
-        after = await with_documents(work, alone, foreign(presents))
+    after = await _anew(work, cache, before or compiled(agent_id, ()), head)
     cache.keep(work.org, after)
     return after
+
+
+async def _anew(work: Work, cache: Compilations, before: Compiled, head: Head) -> Compiled:
+    """Only what is not as it was before is read and cut into parts."""
+    agent_id, known = before.agent_id, before.inputs
+    heads, news = await work.assignments.of_agent_with_heads(agent_id, before.newest)
+    given = await _resolved(work, cache, agent_id, heads)
+    inputs = {one.key: known.get(one.key) for one in given}
+    if inputs.keys() == known.keys() and not before.told.mentions:
+        return Compiled(before.told, known, head, before.newest)
+    unsaid = [one for one in given if inputs[one.key] is None]
+    meant = [one.meant.instruction_id for one in unsaid if one.meant is not None]
+    versions = await versions_of(work, cache, meant, news)
+    for row, one, key, _ in unsaid:
+        if one is not None and one.instruction_id in versions:
+            inputs[key] = part_of(row, versions[one.instruction_id], one.status)
+    silent = sorted([one.row for one in unsaid if inputs[one.key] is None], key=_when)
+    told = Told.of(agent_id, inputs.values(), unresolved(Present(row, None) for row in silent))
+    after = Compiled(told, inputs, head, max(before.newest, *meant, ""))
+    if not after.told.mentions:
+        return after
+    theirs = (one.meant.instruction_id for one in given if one.row.publisher and one.meant)
+    return await with_documents(work, after, frozenset(theirs))
 
 
 async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Compiled:
@@ -105,24 +119,29 @@ async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Compiled:
 
 
 async def present(work: Work, cache: Compilations, agent_id: AgentId) -> list[Present]:
-    """The present assignments of an agent, active or not, each with its version.
+    """The present assignments of an agent, active or not, each with its version."""
+    heads, _ = await work.assignments.of_agent_with_heads(agent_id)
+    given = await _resolved(work, cache, agent_id, heads)
+    own = {one.row.assignment_id: one.meant for one in given if one.row.publisher is None}
+    return await with_versions(work, cache, sorted([one.row for one in given], key=_when), own)
 
-    Most follow the latest version, and most often that is the head of its family, which comes with the assignment.
-    """
-    pairs = await work.assignments.of_agent_with_heads(agent_id)
-    meant = {row.assignment_id: head for row, head in pairs if follows(row, head)}
-    rest = [row for row, _ in pairs if row.assignment_id not in meant and row.publisher is None]
-    if rest:
-        labelled = any(isinstance(row.pin, Labelled) for row in rest)
+
+async def _resolved(work: Work, cache: Compilations, agent_id: AgentId, given: list[Given]) -> list[Given]:
+    """What the pins mean. Most follow the latest version, which most often came with the assignment."""
+    rest = [one.row for one in given if not one.is_settled]
+    if not rest:
+        return given
+    meant: dict[AssignmentId, Candidate | None] = {}
+    own = [row for row in rest if row.publisher is None]
+    if own:
+        labelled = any(isinstance(row.pin, Labelled) for row in own)
         labels = await work.labels.of_agent(agent_id) if labelled else []
         choice = choice_of(await work.instructions.candidates(agent_id), labels)
-        meant |= {row.assignment_id: choice.chosen(row) for row in rest}
-    return await with_versions(work, cache, [row for row, _ in pairs], meant)
-
-
-def follows(row: Assigned, head: Candidate | None) -> bool:
-    """Whether the newest active version is known without a look at the others: above the head there are only drafts."""
-    return head is not None and head.status is Status.ACTIVE and isinstance(row.pin, Latest)
+        meant = {row.assignment_id: choice.chosen(row) for row in own}
+    for row in rest:
+        if row.publisher is not None:
+            meant[row.assignment_id] = await _shown(work, cache, row)
+    return [one if one.is_settled else Given.of(one.row, meant[one.row.assignment_id]) for one in given]
 
 
 def choice_of(candidates: Iterable[Candidate], labels: Iterable[LabelRow]) -> Choice:
@@ -142,43 +161,49 @@ async def with_versions(
     versions = await versions_of(work, cache, {one.instruction_id for one in meant.values() if one is not None})
     presents: list[Present] = []
     for row in rows:
+        kept, status = None, Status.ACTIVE
         if row.publisher is not None:
-            presents.append(Present(row, await _published(work, cache, row)))
+            kept = await _published(work, cache, row)
         elif chosen := meant.get(row.assignment_id):
-            presents.append(Present(row, _in_status(versions.get(chosen.instruction_id), chosen.status)))
-        else:
-            presents.append(Present(row, None))
+            kept, status = versions.get(chosen.instruction_id), chosen.status
+        presents.append(Present(row, kept and kept.in_status(status)))
     return presents
 
 
 async def versions_of(
-    work: Work, cache: Compilations, wanted: Iterable[InstructionId]
-) -> dict[InstructionId, InstructionVersion]:
-    known = {one: cache.versions.get((work.org, one)) for one in wanted}
-    found = {one: version for one, version in known.items() if version is not None}
-    unread = sorted(known.keys() - found.keys())
-    for one, version in (await work.instructions.named(unread)).items() if unread else ():
-        cache.keep_version(work.org, version)
-        found[one] = version
+    work: Work, cache: Compilations, wanted: Iterable[InstructionId], news: Mapping[InstructionId, Kept] | None = None
+) -> dict[InstructionId, Kept]:
+    """From memory, from `news` that were read already, and the rest from where they are kept."""
+    found: dict[InstructionId, Kept] = {}
+    unread: list[InstructionId] = []
+    for one in wanted:
+        if kept := cache.versions.get((work.org, one)):
+            found[one] = kept
+        elif news and (kept := news.get(one)):
+            found[one] = kept
+            cache.keep_version(work.org, kept)
+        else:
+            unread.append(one)
+    for one, kept in (await work.instructions.kept(sorted(unread))).items() if unread else ():
+        found[one] = kept
+        cache.keep_version(work.org, kept)
     return found
 
 
-def _in_status(version: InstructionVersion | None, status: Status) -> InstructionVersion | None:
-    """What a version says never changes; its status does, and is read each time."""
-    if version is None or version.status is status:
-        return version
-    return version.model_copy(update={"status": status})
-
-
-async def _published(work: Work, cache: Compilations, row: Assigned) -> InstructionVersion | None:
+async def _published(work: Work, cache: Compilations, row: Assigned) -> Kept | None:
     """The snapshot that another organisation published, which stays as it was when it was assigned."""
     if row.instruction_id is None:
         return None
     known = cache.versions.get((work.org, row.instruction_id))
     if known is None and (publication := await work.published.find(row.instruction_id)):
-        known = foreign_version(publication.snapshot, row)
+        known = Kept.of(foreign_version(publication.snapshot, row))
         cache.keep_version(work.org, known)
     return known
+
+
+async def _shown(work: Work, cache: Compilations, row: Assigned) -> Candidate | None:
+    kept = await _published(work, cache, row)
+    return kept and Candidate(row.family_id, kept.wording.instruction_id, kept.version.version, Status.ACTIVE)
 
 
 def foreign_version(snapshot: Published, row: Assigned) -> InstructionVersion:
@@ -207,19 +232,6 @@ def speaking(presents: Iterable[Present]) -> list[Assignment]:
     return [as_assignment(row, version) for row, version in presents if version is not None]
 
 
-def as_assignment(row: Assigned, version: InstructionVersion) -> Assignment:
-    return Assignment.model_construct(
-        assignment_id=row.assignment_id,
-        version=version,
-        priority=row.priority,
-        applied_at=row.applied_at,
-        seq=row.seq,
-        is_active=row.is_active,
-        customizations=row.customizations,
-        override=row.override,
-    )
-
-
 def unresolved(presents: Iterable[Present]) -> list[Notice]:
     return [
         Notice(
@@ -233,14 +245,6 @@ def unresolved(presents: Iterable[Present]) -> list[Notice]:
     ]
 
 
-def _assignment(one: Present) -> Assignment | None:
-    return None if one.version is None else as_assignment(one.assigned, one.version)
-
-
-def _input(one: Present) -> Input:
-    row, version = one
-    return (
-        (row.assignment_id, row.revision, None, None)
-        if version is None
-        else (row.assignment_id, row.revision, version.instruction_id, version.status)
-    )
+def _when(row: Assigned) -> tuple[int, int, str]:
+    """In which order assignments are listed."""
+    return row.priority, row.seq, row.assignment_id

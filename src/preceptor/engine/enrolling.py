@@ -4,8 +4,10 @@ For agents without experiments nothing is looked up: which run is kept until the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
@@ -134,7 +136,7 @@ async def _in_arms(work: Work, cache: Compilations, usual: Compiled, placed: Seq
     if known is not None and known[0] == usual.head.hash:
         return known[1]
     _, told = await told_in(work, cache, usual.agent_id, chosen)
-    spoken = replace(told, head=usual.head)
+    spoken = msgspec.structs.replace(told, head=usual.head)
     cache.keep_arm(key, (usual.head.hash, spoken))
     return spoken
 

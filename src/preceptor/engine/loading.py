@@ -58,7 +58,7 @@ async def load(work: Work, session: Session, agent_id: AgentId) -> dict[str, Any
     loaded = Loaded(
         agent_id=agent_id,
         instructions=tuple(pins),
-        prompt_hash=compiled.rendered.hash,
+        prompt_hash=compiled.hash,
         voice=kept.sha256,
         counter=compiled.counter,
     )

@@ -109,6 +109,11 @@ class Work(Experimenting, TaskWork, ConnectionWork, WebhookWork, Protocol):
         """The organisation it is opened for."""
         ...
 
+    @property
+    def trail(self) -> Head | None:
+        """Where the organisation's audit trail ends, if that is known without a look at the database."""
+        ...
+
     def within(self, org_id: OrgId) -> Work:
         """The same transaction, inside one organisation. Only for work of the whole installation."""
         ...

@@ -41,7 +41,7 @@ async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> t
     spoke = {pin.family_id for pin in pins.instructions}
     if not spoke & changes.versions.keys():
         notes.append("None of the instructions that are changed spoke in this turn.")
-    if then.rendered.hash != pins.prompt_hash:
+    if then.hash != pins.prompt_hash:
         notes.append("What the agent was told then cannot be put together again to the letter.")
     return await _compiled(work, turn, at, changes.versions), notes
 

@@ -48,4 +48,4 @@ async def _find(work: Work, text: str) -> Specialist | None:
 async def _prompt(work: Work, version: InstructionVersion) -> str:
     """What the instruction says by itself, with the documents that it mentions."""
     alone = Assignment(assignment_id=AssignmentId(version.instruction_id), version=version, applied_at=work.now)
-    return (await with_documents(work, compiled(_NOBODY, [alone]))).rendered.prompt
+    return (await with_documents(work, compiled(_NOBODY, [alone]))).prompt

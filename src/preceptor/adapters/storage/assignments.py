@@ -1,13 +1,12 @@
 """Assignments in SQL: what each agent was given, and when it was so."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.instructions import STATUSES, numbered
+from preceptor.adapters.storage.instructions import STATUSES, kept_version, numbered
 from preceptor.adapters.storage.ready.assignments import (
     CLOSE,
     FIND,
@@ -22,7 +21,11 @@ from preceptor.adapters.storage.statements import Row
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assigned import Assigned
 from preceptor.domain.instructions.family import Candidate
+from preceptor.domain.instructions.parts import Given, Kept
 from preceptor.domain.times import to_micros
+
+NOTHING_IS_NEWER = "z"
+"""Ids are hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,21 @@ class SqlAssignments:
     async def of_agent(self, agent_id: AgentId) -> list[Assigned]:
         return [_assigned(row) for row in await self.work.all(OF_AGENT, agent=agent_id)]
 
-    async def of_agent_with_heads(self, agent_id: AgentId) -> list[tuple[Assigned, Candidate | None]]:
-        """The present assignments of an agent, each with the head of its family if that is one's own."""
-        rows = await self.work.all(OF_AGENT_WITH_HEADS, agent=agent_id)
-        return [(_parsed(body), _head(_parsed(body), head)) for body, *head in rows]
+    async def of_agent_with_heads(
+        self, agent_id: AgentId, newer_than: str = NOTHING_IS_NEWER
+    ) -> tuple[list[Given], dict[InstructionId, Kept]]:
+        """The present assignments of an agent, in no order, each with the head of its family if that is one's own.
+
+        Ids grow with time: heads with a greater one than `newer_than` come along, to spare the caller another look.
+        """
+        rows = await self.work.executor.all(OF_AGENT_WITH_HEADS, (newer_than, self.work.org, agent_id))
+        given: list[Given] = []
+        news: dict[InstructionId, Kept] = {}
+        for body, head, version, status, words, updated, by in rows:
+            given.append(_with_head(body, head, version, status))
+            if words is not None:
+                news[head] = kept_version((words, status, updated, by))
+        return given, news
 
     async def of_agent_at(self, agent_id: AgentId, moment: datetime) -> list[Assigned]:
         rows = await self.work.all(OF_AGENT_AT, agent=agent_id, at=to_micros(moment))
@@ -90,8 +104,11 @@ def _parsed(body: str) -> Assigned:
     return Assigned.model_validate_json(body)
 
 
-def _head(assigned: Assigned, head: Sequence[str | None]) -> Candidate | None:
-    instruction, version, status = head
+@lru_cache(maxsize=4096)
+def _with_head(body: str, instruction: str | None, version: str | None, status: str | None) -> Given:
+    """The same row gives the same value."""
+    row = _parsed(body)
     if instruction is None or version is None or status is None:
-        return None
-    return Candidate(assigned.family_id, InstructionId(instruction), numbered(version), STATUSES[status])
+        return Given.with_head(row, None)
+    head = Candidate(row.family_id, InstructionId(instruction), numbered(version), STATUSES[status])
+    return Given.with_head(row, head)

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from preceptor.adapters.storage.statements import Row, Statement
+from preceptor.adapters.storage.trails import Ends
 from preceptor.domain.ids import OrgId, StreamId
-from preceptor.domain.log import Event
+from preceptor.domain.log import Event, Head
 
 Heads = dict[tuple[OrgId, StreamId], tuple[int, bytes, int, int]]
 """By place: seq, hash, epoch and whether it is marked as grown."""
@@ -21,6 +22,11 @@ class Executor(Protocol):
     @property
     def heads(self) -> Heads:
         """Heads of streams that this transaction may rely on: seen by it, or by the only writer there is."""
+        ...
+
+    @property
+    def trails(self) -> Ends | None:
+        """Where audit trails end, as this transaction sees them; None where other processes write as well."""
         ...
 
     async def all(self, statement: Statement, values: Row) -> list[Row]: ...
@@ -41,6 +47,12 @@ class Transaction:
         self.now = now
         self.grown: list[Grown] = []
         """What this transaction appended, by stream; their readers are woken once it is committed."""
+
+    @property
+    def trail(self) -> Head | None:
+        """Where the organisation's audit trail ends, if that is known without a look."""
+        ends = self.executor.trails
+        return None if ends is None else ends.get(self.org)
 
     async def all(self, statement: Statement, **values: Any) -> list[Row]:
         values["org"] = self.org

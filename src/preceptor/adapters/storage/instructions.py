@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from preceptor.adapters.storage.connection import Transaction
@@ -29,6 +29,7 @@ from preceptor.domain.ids import AgentId, FamilyId, InstructionId, UserId
 from preceptor.domain.instructions.family import Candidate, Family, Popularity
 from preceptor.domain.instructions.instruction import InstructionVersion
 from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.instructions.parts import Kept
 from preceptor.domain.instructions.version import SemVer
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.engine.library import WantedInstructions
@@ -94,13 +95,20 @@ class SqlInstructions:
 
     async def named(self, ids: Sequence[InstructionId]) -> dict[InstructionId, InstructionVersion]:
         """Several versions by id; those that do not exist are left out."""
-        found: dict[InstructionId, InstructionVersion] = {}
-        for start in range(0, len(ids), AT_ONCE):
-            some = ids[start : start + AT_ONCE]
-            filled = [*some, *[some[0]] * (AT_ONCE - len(some))]
-            rows = await self.work.all(NAMED, **{f"id_{number}": one for number, one in enumerate(filled)})
-            found |= {version.instruction_id: version for version in map(_version, rows)}
-        return found
+        return {one: kept.version for one, kept in (await self.kept(ids)).items()}
+
+    async def kept(self, ids: Sequence[InstructionId]) -> dict[InstructionId, Kept]:
+        """Several versions by id, made values of when someone asks for those."""
+        if len(ids) == 1:
+            rows = await self.work.all(VERSION, id=ids[0])
+        else:
+            rows = [row for start in range(0, len(ids), AT_ONCE) for row in await self._some(ids[start:][:AT_ONCE])]
+        found = map(kept_version, rows)
+        return {one.wording.instruction_id: one for one in found}
+
+    async def _some(self, ids: Sequence[InstructionId]) -> list[Row]:
+        filled = [*ids, *[ids[0]] * (AT_ONCE - len(ids))]
+        return await self.work.all(NAMED, **{f"id_{number}": one for number, one in enumerate(filled)})
 
     async def move_status(self, version: InstructionVersion, status: Status, by: UserId) -> InstructionVersion:
         now = self.work.now
@@ -153,6 +161,10 @@ def _version(row: Row) -> InstructionVersion:
     body, status, updated, updated_by = row
     news = {"status": Status(status), "updated_at": from_micros(updated), "updated_by": UserId(updated_by)}
     return InstructionVersion.model_validate_json(body).model_copy(update=news)
+
+
+def kept_version(row: Row) -> Kept:
+    return Kept.read(row[0], partial(_version, row))
 
 
 def _with_head(row: Row) -> tuple[Family, InstructionVersion, Popularity]:

@@ -73,6 +73,7 @@ class SqlLog:
         if not await self.work.run(TAKE, named=stream):
             raise NotFound("stream", stream)
         self.work.executor.heads.pop((self.work.org, stream), None)
+        self._moved(stream)
         head = await self.head(stream)
         assert head is not None
         return head.epoch
@@ -83,8 +84,13 @@ class SqlLog:
         return None if found is None else Head(*found[:3])
 
     async def head(self, stream: StreamId) -> Head | None:
+        if stream == ORG_STREAM and (known := self.work.trail) is not None:
+            return known
         rows = await self.work.all(READ_HEAD, id=stream)
-        return Head(*rows[0]) if rows else None
+        head = Head(*rows[0]) if rows else None
+        if head is not None and stream == ORG_STREAM and self.work.executor.trails is not None:
+            self.work.executor.trails[self.work.org] = head
+        return head
 
     async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]:
         rows = await self.work.all(AFTER, stream=stream, after=seq, limit=limit)
@@ -122,7 +128,12 @@ class SqlLog:
         salts = [random_bytes(SALT) for _ in new]
         sealed = seal(self.work.org, stream, head, new, at=to_micros(self.work.now), salts=salts)
         await self.work.executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
+        self._moved(stream)
         last, place = sealed[-1], (self.work.org, stream)
         self.work.executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
         self.work.grown.append((place, sealed))
         return sealed
+
+    def _moved(self, stream: StreamId) -> None:
+        if stream == ORG_STREAM and self.work.executor.trails is not None:
+            self.work.executor.trails.pop(self.work.org, None)

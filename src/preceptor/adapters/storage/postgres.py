@@ -68,6 +68,7 @@ class PostgresExecutor:
     connection: AsyncConnection[Row]
     watch: Watch
     heads: Heads = field(default_factory=Heads)
+    trails: None = None
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
         self.watch.asked()

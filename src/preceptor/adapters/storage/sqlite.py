@@ -21,6 +21,7 @@ from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.tails import Tail, Tails
+from preceptor.adapters.storage.trails import Ends, Trails
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import PreceptorError, ShuttingDown
 from preceptor.domain.ids import OrgId, StreamId
@@ -55,6 +56,7 @@ class SqliteExecutor:
 
     connection: sqlite3.Connection
     heads: Heads
+    trails: Ends
     wrote: bool = False
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
@@ -108,6 +110,7 @@ class SqliteStore:
         self._thread = ThreadPoolExecutor(1, "preceptor-commit")
         self._loop = asyncio.get_running_loop()
         self._heads: Heads = {}
+        self._trails = Trails()
         self._now = world.now()
         self._waiting: list[Job] = []
         self._bell = asyncio.Event()
@@ -123,7 +126,8 @@ class SqliteStore:
             connection = self._reader()
             connection.execute("BEGIN")
             try:
-                work = SqlWork(SqliteExecutor(connection, {}), owner.org_id, self._world.now())
+                executor = SqliteExecutor(connection, {}, self._trails.for_reading())
+                work = SqlWork(executor, owner.org_id, self._world.now())
                 return run_through(program, work)
             finally:
                 if connection.in_transaction:
@@ -215,6 +219,7 @@ class SqliteStore:
             reach("sqlite.step")
         reach("sqlite.before-commit")
         await self._flushed("COMMIT")
+        self._trails.settle()
         reach("sqlite.after-commit")
 
     async def _flushed(self, statement: str) -> None:
@@ -249,13 +254,14 @@ class SqliteStore:
     def _undo(self) -> None:
         """Undo the transaction, and forget the heads it had moved."""
         self._heads.clear()
+        self._trails.forget()
         with suppress(sqlite3.Error):
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
 
     def _step(self, job: Job) -> None:
         """One transaction of the batch. One that fails before it wrote anything leaves nothing to undo."""
-        executor = SqliteExecutor(self._writing, self._heads)
+        executor = SqliteExecutor(self._writing, self._heads, self._trails.for_writing())
         work = SqlWork(executor, job.owner.org_id, self._now)
         try:
             job.result, job.error = run_through(job.program, work), None
@@ -274,6 +280,7 @@ class SqliteStore:
             self._step(job)
         except Spoiled as spoiled:
             self._heads.clear()
+            self._trails.forget()
             self._writing.execute("ROLLBACK TO job")
             job.error = _typed(spoiled.__cause__ or spoiled)
         self._writing.execute("RELEASE job")

@@ -23,7 +23,8 @@ from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.lifecycle import IN_FORCE, Status
 from preceptor.domain.instructions.tracing import Merged, Said, Speech, joined, listed, strictest
 
-_TURN = {kind: place for place, kind in enumerate(InstructionType)}
+TURN = {kind: place for place, kind in enumerate(InstructionType)}
+"""Which kind of instruction speaks when."""
 _MILDNESS = {mode: place for place, mode in enumerate(Mode)}
 SEPARATOR = "\n\n"
 """Between one system prompt and the next."""
@@ -73,7 +74,7 @@ def merge_in_turn(active: Sequence[Assignment]) -> Effective:
 def turn(assignment: Assignment) -> tuple[Any, ...]:
     """When an assignment speaks: a total order."""
     return (
-        _TURN[assignment.version.type],
+        TURN[assignment.version.type],
         assignment.priority,
         assignment.applied_at,
         assignment.seq,

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -11,6 +11,18 @@ from preceptor.domain.instructions.content import Example, Step
 from preceptor.domain.instructions.documents import HEADING, block_text
 from preceptor.domain.instructions.effective import Effective, Source
 
+HEADINGS = {
+    "/tone": "## Style",
+    "/guidelines": "## Guidelines",
+    "/suggestions": "## Suggestions",
+    "/doList": "## Do",
+    "/dontList": "## Do not",
+    "/steps": "## Steps",
+    "/examples": "## Examples",
+    "/documents": HEADING,
+    "/constraints": "## Constraints (these always apply)",
+}
+"""In the order in which they stand. Hard constraints come last, where nothing that is added can talk over them."""
 _INDENT = "  "
 _NEWLINE = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -49,7 +61,7 @@ class _Section(NamedTuple):
 
 
 def render(effective: Effective) -> Rendered:
-    """Hard constraints come last, where nothing that is added can talk over them; the locked ones are the very last."""
+    """The locked constraints are the very last."""
     said: dict[str, list[Source]] = {}
     for source in effective.sources:
         said.setdefault(source.path, []).append(source)
@@ -62,32 +74,31 @@ def render(effective: Effective) -> Rendered:
         for block, sources in told:
             lines += [RenderedLine(text, block.path, sources) for text in block.text.split("\n")]
     prompt = "\n".join(line.text for line in lines)
-    return Rendered(prompt, hashlib.sha256(prompt.encode()).hexdigest(), tuple(lines))
+    return Rendered(prompt, hash_of(prompt), tuple(lines))
+
+
+def hash_of(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode()).hexdigest()
 
 
 def _sections(effective: Effective) -> Iterator[_Section]:
+    if effective.prompts:
+        yield _Section("/systemPrompt", None, tuple(_prompts(effective)))
     style = {"tone": effective.tone, "language": effective.language, "formality": effective.formality}
-    sections = (
-        _Section("/systemPrompt", None, tuple(_prompts(effective))),
-        _Section("/tone", "## Style", tuple(_Block(f"/{k}", f"- {k.title()}: {v}") for k, v in style.items() if v)),
-        _bullets("/guidelines", "## Guidelines", effective.guidelines),
-        _bullets("/suggestions", "## Suggestions", effective.suggestions),
-        _bullets("/doList", "## Do", effective.do_list),
-        _bullets("/dontList", "## Do not", effective.dont_list),
-        _Section("/steps", "## Steps", tuple(_Block(f"/steps/{n}", _step(s)) for n, s in enumerate(effective.steps))),
-        _Section(
-            "/examples",
-            "## Examples",
-            tuple(_Block(f"/examples/{n}", _example(example)) for n, example in enumerate(effective.examples)),
-        ),
-        _Section(
-            "/documents",
-            HEADING,
-            tuple(_Block(f"/documents/{n}", block_text(document)) for n, document in enumerate(effective.documents)),
-        ),
-        _bullets("/constraints", "## Constraints (these always apply)", effective.constraints),
-    )
-    return (section for section in sections if section.blocks)
+    written = {
+        "/tone": tuple(_Block(f"/{name}", f"- {name.title()}: {value}") for name, value in style.items() if value),
+        "/guidelines": _bullets("/guidelines", effective.guidelines),
+        "/suggestions": _bullets("/suggestions", effective.suggestions),
+        "/doList": _bullets("/doList", effective.do_list),
+        "/dontList": _bullets("/dontList", effective.dont_list),
+        "/steps": _blocks("/steps", map(_step, effective.steps)),
+        "/examples": _blocks("/examples", map(_example, effective.examples)),
+        "/documents": _blocks("/documents", map(block_text, effective.documents)),
+        "/constraints": _bullets("/constraints", effective.constraints),
+    }
+    for path, heading in HEADINGS.items():
+        if blocks := written[path]:
+            yield _Section(path, heading, blocks)
 
 
 def _prompts(effective: Effective) -> Iterator[_Block]:
@@ -95,8 +106,12 @@ def _prompts(effective: Effective) -> Iterator[_Block]:
         yield _Block("/systemPrompt", f"\n{text}" if part else text, part)
 
 
-def _bullets(path: str, heading: str, items: tuple[str, ...]) -> _Section:
-    return _Section(path, heading, tuple(_Block(f"{path}/{n}", item_text("- ", item)) for n, item in enumerate(items)))
+def _bullets(path: str, items: Iterable[str]) -> tuple[_Block, ...]:
+    return _blocks(path, (item_text("- ", item) for item in items))
+
+
+def _blocks(path: str, texts: Iterable[str]) -> tuple[_Block, ...]:
+    return tuple(_Block(f"{path}/{place}", text) for place, text in enumerate(texts))
 
 
 def item_text(mark: str, text: str) -> str:
@@ -104,13 +119,21 @@ def item_text(mark: str, text: str) -> str:
     return mark + _NEWLINE.sub(f"\n{_INDENT}", text)
 
 
+def step_text(number: int, name: str, description: str, optional: bool) -> str:
+    said = f"{name}: {description}" if description else name
+    return item_text(f"{number}. ", f"{said} (optional)" if optional else said)
+
+
+def example_text(said: str, answer: str, explanation: str | None) -> str:
+    parts = [f"Input: {said}", f"Answer: {answer}"]
+    if explanation:
+        parts.append(f"Why: {explanation}")
+    return item_text("- ", "\n".join(parts))
+
+
 def _step(step: Step) -> str:
-    said = f"{step.name}: {step.description}" if step.description else step.name
-    return item_text(f"{step.order}. ", f"{said} (optional)" if step.optional else said)
+    return step_text(step.order, step.name, step.description, step.optional)
 
 
 def _example(example: Example) -> str:
-    parts = [f"Input: {example.input}", f"Answer: {example.expected_output}"]
-    if example.explanation:
-        parts.append(f"Why: {example.explanation}")
-    return item_text("- ", "\n".join(parts))
+    return example_text(example.input, example.expected_output, example.explanation)

@@ -1,6 +1,6 @@
 """The statements of `assignments.py` one folder up."""
 
-from sqlalchemy import Integer, bindparam, func, literal_column, select, update
+from sqlalchemy import Integer, bindparam, case, func, literal_column, select, update
 
 from preceptor.adapters.storage.sql.building import compiled, insert_into, mine
 from preceptor.adapters.storage.tables import assignments, instruction_versions, instructions
@@ -24,13 +24,16 @@ OF_AGENT = compiled(
     .where(mine(assignments), assignments.c.agent == bindparam("agent"), _NOW)
     .order_by(*_ORDER)
 )
-# Each with the head of its family, which is what most of them mean.
+# Each with the head of its family, which is what most of them mean, and of heads that are newer all that they say.
 OF_AGENT_WITH_HEADS = compiled(
     select(
         assignments.c.body,
         instruction_versions.c.id,
         instruction_versions.c.version,
         instruction_versions.c.status,
+        case((instruction_versions.c.id > bindparam("newer_than"), instruction_versions.c.body)),
+        instruction_versions.c.updated,
+        instruction_versions.c.updated_by,
     )
     .select_from(
         assignments.outerjoin(
@@ -41,7 +44,6 @@ OF_AGENT_WITH_HEADS = compiled(
         )
     )
     .where(mine(assignments), assignments.c.agent == bindparam("agent"), _NOW)
-    .order_by(*_ORDER)
 )
 OF_AGENT_AT = compiled(
     select(assignments.c.body)
