@@ -979,7 +979,6 @@ WAITING_FOR: dict[Area, tuple[str, ...]] = {
         # Effective instructions
         # Storage and delivery
         # Faults, load, input and attacks
-        "L5 S15",
     ),
     "engine": (
         # Directives on messages

@@ -20,6 +20,7 @@ from preceptor.domain.instructions.lint import Kind, lint
 from preceptor.domain.instructions.merge import merge, turn
 from preceptor.domain.instructions.parts import Kept, in_turn, part_from, prompt_of
 from preceptor.domain.instructions.render import item_text, render
+from tests.domain.counting import calls
 from tests.domain.instructions import (
     BILINGUAL,
     CONTENT,
@@ -341,3 +342,34 @@ def test_a_version_says_the_same_when_only_its_words_are_read(made: list[Assignm
     for one in made:
         read = Kept.read(one.version.model_dump_json(), lambda one=one: one.version)
         assert read.wording == Kept.of(one.version).wording
+
+
+@covers("L5")
+def test_ten_times_the_assignments_take_ten_times_the_steps():
+    few, many = (_thousandths(count) for count in (100, 1_000))
+    assert calls(lambda: merge(many)) <= 10.5 * calls(lambda: merge(few))
+    assert calls(lambda: render(merge(many))) <= 10.5 * calls(lambda: render(merge(few)))
+    short, long = ([part_from(one) for one in made] for made in (few, many))
+    assert calls(lambda: prompt_of(in_turn(long))) <= 10.5 * calls(lambda: prompt_of(in_turn(short)))
+    assert calls(lambda: prompt_of(in_turn(long))) * 5 < calls(lambda: merge(many))
+
+
+def _thousandths(count: int) -> list[Assignment]:
+    """Every one says something of its own, and something that others say as well."""
+    kinds = ("system", "task", "behavior")
+    return [
+        speaking(f"a{place:04}", kinds[place % 3], _own(place), priority=place % 7, seq=place) for place in range(count)
+    ]
+
+
+def _own(place: int) -> dict[str, Any]:
+    return {
+        "systemPrompt": f"Part {place}",
+        "guidelines": [f"Guideline {place}", "Be kind"],
+        "constraints": [f"Never {place}", {"text": f"Nor ever {place}", "locked": True}, "Be safe"],
+        "doList": [f"Do {place}"],
+        "dontList": [f"Do {place + 1}"],
+        "tone": str(place % 5),
+        "examples": [{"input": f"In {place}", "expectedOutput": "Out"}],
+        "steps": [{"order": 1, "name": f"Step {place}"}],
+    }

@@ -4,14 +4,18 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from preceptor.domain.instructions.check import passes
 from preceptor.domain.instructions.content import ValidationRules
-from preceptor.domain.readings import plain, readings
+from preceptor.domain.readings import Together, Words, plain, readings
 from tests.attacks import EVASIONS, WORDS, evasions
 from tests.domain.clean import SENTENCES
+from tests.domain.counting import calls
 from tests.requirements import covers
 
 
@@ -127,3 +131,49 @@ def cost(text: str) -> float:
     passes(text, rules)
     readings(text)
     return time.thread_time() - began
+
+
+PATTERNS = ("(a+)+$", ".*", "a|b", "[", "\\", "(?:x{1,1000}){1,1000}", "^", "a{2}")
+
+
+@covers("S15")
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_keyword_is_looked_for_as_it_is_written_and_never_as_a_pattern(pattern: str):
+    rules = ValidationRules(prohibited_keywords=(pattern,))
+    assert passes("aa b" + "x" * 2_000, rules)
+    assert not passes(f"so {pattern} it is", rules)
+
+
+WORDS_OF: dict[str, Callable[[int], str]] = {
+    "vi": lambda number: f"từ{number} bạn",
+    "ru": lambda number: f"слово{number}",
+    "masked": lambda number: f"cа{number}sinо",
+    "spaced": lambda number: f"c a s i n {number % 10}, w{number}",
+    "decked": lambda number: f"ćáśíńó{number}",
+}
+
+
+@covers("S15")
+@pytest.mark.parametrize("kind", WORDS_OF)
+def test_ten_times_the_words_take_ten_times_the_steps_whatever_they_are(kind: str):
+    short, long = (steps(" ".join(map(WORDS_OF[kind], range(count)))) for count in (500, 5_000))
+    assert long <= 11 * short
+
+
+@covers("S15")
+@pytest.mark.parametrize("kind", ["vi", "ru", "masked", "decked"])
+def test_a_word_that_is_said_again_takes_no_further_step(kind: str):
+    said = " ".join(map(WORDS_OF[kind], range(500)))
+    assert steps(" ".join([said] * 20)) <= steps(said) + 100
+
+
+def steps(text: str) -> int:
+    """Calls that are made to look for a list of keywords: each takes no longer in a longer text than its word does."""
+    rules = ValidationRules(prohibited_keywords=tuple(f"từ cấm {number}" for number in range(200)))
+    return calls(lambda: passes(text, rules))
+
+
+@given(st.text(st.sampled_from("ab  \n.ạ"), max_size=40), st.text(st.sampled_from("ab  \n.ạ"), min_size=1, max_size=4))
+def test_what_a_text_contains_is_found_by_its_words(text: str, wanted: str):
+    assert (wanted in Together([Words(text)])) == (wanted in text)
+    assert (wanted in Together([Words(text), Words("b a")])) == (wanted in text or wanted in "b a")

@@ -158,6 +158,7 @@ async def compiled(preceptor: Preceptor, agent_id: AgentId = ASSISTANT) -> Compi
     return await preceptor.session.read(program)
 
 
+@covers("L5")
 async def test_what_did_not_change_is_not_worked_out_again(client: httpx2.AsyncClient, preceptor: Preceptor):
     made = await instruction(client)
     one = await assigned(client, made["familyId"])

@@ -1,9 +1,15 @@
 """Whether an answer keeps the validation rules."""
 
+from collections.abc import Iterator
+from functools import lru_cache
+
 from preceptor.domain.instructions.content import ValidationRules
 from preceptor.domain.instructions.folding import composed, keyword_key
-from preceptor.domain.readings import faithful, plain
+from preceptor.domain.readings import Together, Words, faithful, plain
 from preceptor.domain.value import Value
+
+_key = lru_cache(maxsize=4096)(keyword_key)
+_plain = lru_cache(maxsize=4096)(plain)
 
 
 class RuleCheck(Value):
@@ -14,17 +20,12 @@ class RuleCheck(Value):
 
 def check(answer: str, rules: ValidationRules) -> tuple[RuleCheck, ...]:
     """One report per rule that is set. What to do about a failure is up to `rules.mode`."""
-    text = keyword_key(answer)
     reports: list[RuleCheck] = []
     if rules.max_response_length is not None:
         reports.append(_length(answer, rules.max_response_length))
-    if rules.required_keywords:
-        missing = [word for word in rules.required_keywords if not _said(word, text)]
-        reports.append(_keywords("requiredKeywords", missing, "missing", "all there"))
-    if rules.prohibited_keywords:
-        masked = faithful(answer)
-        found = [word for word in rules.prohibited_keywords if _said(word, text) or _hidden(word, masked)]
-        reports.append(_keywords("prohibitedKeywords", found, "found", "none found"))
+    if rules.required_keywords or rules.prohibited_keywords:
+        said = Words(keyword_key(answer))
+        reports += _looked_for(answer, said, rules)
     return tuple(reports)
 
 
@@ -32,14 +33,23 @@ def passes(answer: str, rules: ValidationRules) -> bool:
     return all(report.passed for report in check(answer, rules))
 
 
-def _said(keyword: str, text: str) -> bool:
-    return keyword_key(keyword) in text
+def _looked_for(answer: str, said: Words, rules: ValidationRules) -> Iterator[RuleCheck]:
+    plainly = Together([said])
+    if rules.required_keywords:
+        missing = [word for word in rules.required_keywords if _key(word) not in plainly]
+        yield _keywords("requiredKeywords", missing, "missing", "all there")
+    if rules.prohibited_keywords:
+        anyhow = Together([said, *faithful(answer, said)])
+        found = [word for word in rules.prohibited_keywords if _is_there(word, plainly, anyhow)]
+        yield _keywords("prohibitedKeywords", found, "found", "none found")
 
 
-def _hidden(keyword: str, masked: tuple[str, ...]) -> bool:
-    """Whether it is there in disguise. Best effort: see `readings`."""
-    wanted = plain(keyword)
-    return bool(wanted.strip()) and any(wanted in reading for reading in masked)
+def _is_there(keyword: str, plainly: Together, anyhow: Together) -> bool:
+    """Whether it is there, in disguise or not. Best effort: see `readings`."""
+    key, wanted = _key(keyword), _plain(keyword)
+    if key == wanted and wanted.strip():
+        return wanted in anyhow
+    return key in plainly or (bool(wanted.strip()) and wanted in anyhow)
 
 
 def _length(answer: str, limit: int) -> RuleCheck:

@@ -120,14 +120,15 @@ def _constraints(speakers: Sequence[Assignment]) -> Merged:
         off = disabling(by.version.content, by.customizations, by.overridden).disabled
         for index, constraint in enumerate(by.version.content.constraints):
             text, is_safe = text_of(constraint), is_locked(constraint)
-            said = Said(by, "constraints", index, text, text, Rule.LOCKED if is_safe else Rule.LISTED)
+            rule = Rule.LOCKED if is_safe else Rule.LISTED
+            said = Said(by, "constraints", index, text, text, rule, line_key(text))
             if index in off:
                 disabled.append(said.disabled("/constraints"))
             else:
                 (locked if is_safe else free).append(said)
-    safe = {line_key(said.text) for said in locked}
-    shadowed = [said for said in free if line_key(said.text) in safe] if safe else []
-    open_ones = [said for said in free if line_key(said.text) not in safe] if safe else free
+    safe = {said.key for said in locked}
+    shadowed = [said for said in free if said.key in safe] if safe else []
+    open_ones = [said for said in free if said.key not in safe] if safe else free
     merged = listed("/constraints", chain(open_ones, locked, shadowed))
     return Merged(merged.value, merged.sources, (*merged.overridden, *disabled))
 
@@ -187,8 +188,14 @@ def _steps(speakers: Sequence[Assignment]) -> Merged:
     for by in [one for one in speakers if one.version.content.steps]:
         steps = sorted(enumerate(by.version.content.steps), key=lambda numbered: numbered[1].order)
         said += [Said(by, "steps", index, step, step.name, Rule.RENUMBERED) for index, step in steps]
-    values: list[Step] = [one.value.model_copy(update={"order": number}) for number, one in enumerate(said, 1)]
+    values = [_numbered(one.value, number) for number, one in enumerate(said, 1)]
     return Merged(tuple(values), tuple(one.kept(f"/steps/{place}") for place, one in enumerate(said)))
+
+
+def _numbered(step: Step, number: int) -> Step:
+    if step.order == number:
+        return step
+    return Step.model_construct(order=number, name=step.name, description=step.description, optional=step.optional)
 
 
 def _rules(speakers: Sequence[Assignment]) -> Merged:

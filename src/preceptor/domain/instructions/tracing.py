@@ -18,9 +18,20 @@ class Said:
     value: Any
     text: str
     rule: Rule = Rule.LISTED
+    key: object = None
+    """What makes it the same as another, where that is known already."""
 
     def kept(self, path: str, rule: Rule | None = None) -> Source:
-        return Source(path=path, rule=rule or self.rule, **self._place())
+        version = self.by.version
+        return Source(
+            path=path,
+            instruction_id=version.instruction_id,
+            version=str(version.version),
+            field=self.field,
+            index=self.index,
+            assignment=self.by.assignment_id,
+            rule=rule or self.rule,
+        )
 
     def lost(self, path: str, reason: Reason) -> Overridden:
         return Overridden(path=path, text=self.text, reason=reason, **self._place())
@@ -54,22 +65,22 @@ class Merged(NamedTuple):
 
 
 def _line_key(said: Said) -> object:
-    return line_key(said.text)
+    return said.key or line_key(said.text)
 
 
 def listed(path: str, said: Iterable[Said], key: Callable[[Said], object] = _line_key) -> Merged:
     """Joined; of several that say the same, the first stays."""
-    places: dict[object, str] = {}
+    places: dict[object, int] = {}
     values: list[Any] = []
     sources: list[Source] = []
     overridden: list[Overridden] = []
     for one in said:
-        place = places.setdefault(key(one), f"{path}/{len(values)}")
-        if place == f"{path}/{len(values)}":
+        place = places.setdefault(key(one), len(values))
+        if place == len(values):
             values.append(one.value)
-            sources.append(one.kept(place))
+            sources.append(one.kept(f"{path}/{place}"))
         else:
-            overridden.append(one.lost(place, Reason.DUPLICATE))
+            overridden.append(one.lost(f"{path}/{place}", Reason.DUPLICATE))
     return Merged(tuple(values), tuple(sources), tuple(overridden))
 
 
