@@ -33,7 +33,7 @@ from preceptor.domain.ownership import Owner
 ASSIGNED = 1_000
 READ = 10
 """Instructions of the agent that is read."""
-ROUNDS = 9
+ROUNDS = 15
 BYTES = 100_000
 SYLLABLES = {
     "English": ("b c d f g h l m n p r s t th w st pr", "a e i o u ea ou", " n r s t l nd"),
@@ -158,13 +158,13 @@ def prose(language: str) -> str:
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """The median of some rounds, in milliseconds."""
+    """The least of some rounds, in milliseconds: what else goes on in the machine can only add to it."""
     took: list[float] = []
     for _ in range(ROUNDS):
         began = time.process_time()
         work()
         took.append((time.process_time() - began) * 1e3)
-    return statistics.median(took)
+    return min(took)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,8 @@ async def _anew(work: Work, cache: Compilations, before: Compiled, head: Head) -
     """Only what is not as it was before is read and cut into parts."""
     agent_id, known = before.agent_id, before.inputs
     heads, news = await work.assignments.of_agent_with_heads(agent_id, before.newest)
-    given = await _resolved(work, cache, agent_id, heads)
+    rest = [one.row for one in heads if not one.is_settled]
+    given = await _resolved(work, cache, agent_id, heads, rest) if rest else heads
     inputs = {one.key: known.get(one.key) for one in given}
     if inputs.keys() == known.keys() and not before.told.mentions:
         return Compiled(before.told, known, head, before.newest)
@@ -91,9 +92,9 @@ async def _anew(work: Work, cache: Compilations, before: Compiled, head: Head) -
     for row, one, key, _ in unsaid:
         if one is not None and one.instruction_id in versions:
             inputs[key] = part_of(row, versions[one.instruction_id], one.status)
-    silent = sorted([one.row for one in unsaid if inputs[one.key] is None], key=_when)
-    told = Told.of(agent_id, inputs.values(), unresolved(Present(row, None) for row in silent))
-    after = Compiled(told, inputs, head, max(before.newest, *meant, ""))
+    silent = [one.row for one in unsaid if inputs[one.key] is None]
+    notices = unresolved([Present(row, None) for row in sorted(silent, key=_when)]) if silent else ()
+    after = Compiled(Told.of(agent_id, inputs.values(), notices), inputs, head, max(before.newest, *meant, ""))
     if not after.told.mentions:
         return after
     theirs = (one.meant.instruction_id for one in given if one.row.publisher and one.meant)
@@ -121,16 +122,15 @@ async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Compiled:
 async def present(work: Work, cache: Compilations, agent_id: AgentId) -> list[Present]:
     """The present assignments of an agent, active or not, each with its version."""
     heads, _ = await work.assignments.of_agent_with_heads(agent_id)
-    given = await _resolved(work, cache, agent_id, heads)
+    given = await _resolved(work, cache, agent_id, heads, [one.row for one in heads if not one.is_settled])
     own = {one.row.assignment_id: one.meant for one in given if one.row.publisher is None}
     return await with_versions(work, cache, sorted([one.row for one in given], key=_when), own)
 
 
-async def _resolved(work: Work, cache: Compilations, agent_id: AgentId, given: list[Given]) -> list[Given]:
-    """What the pins mean. Most follow the latest version, which most often came with the assignment."""
-    rest = [one.row for one in given if not one.is_settled]
-    if not rest:
-        return given
+async def _resolved(
+    work: Work, cache: Compilations, agent_id: AgentId, given: list[Given], rest: list[Assigned]
+) -> list[Given]:
+    """What the pins of the `rest` mean. Most follow the latest version, which most often came with the assignment."""
     meant: dict[AssignmentId, Candidate | None] = {}
     own = [row for row in rest if row.publisher is None]
     if own:

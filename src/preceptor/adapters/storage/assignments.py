@@ -28,7 +28,7 @@ NOTHING_IS_NEWER = "z"
 """Ids are hexadecimal."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SqlAssignments:
     work: Transaction
 

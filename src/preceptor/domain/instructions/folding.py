@@ -18,7 +18,7 @@ def folded(text: str) -> str:
 
 def line_key(text: str) -> str:
     """Lines with the same key say the same, and are said once."""
-    return folded(text).strip()
+    return (text.casefold() if text.isascii() else folded(text)).strip()
 
 
 def loose_key(text: str) -> str:

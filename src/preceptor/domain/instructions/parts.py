@@ -158,11 +158,7 @@ class Part(msgspec.Struct, eq=False):
 
 def part_of(row: Assigned, kept: Kept, status: Status) -> Part:
     """What a version in some status says by an assignment."""
-
-    def whole() -> Assignment:
-        return as_assignment(row, kept.in_status(status))
-
-    return _part(row, kept, status, whole)
+    return _part(row, kept, status, lambda: as_assignment(row, kept.in_status(status)))
 
 
 def part_from(assignment: Assignment) -> Part:
@@ -190,7 +186,7 @@ def _part(by: Assigned | Assignment, kept: Kept, status: Status, whole: Callable
         wording,
         (TURN[wording.type], by.priority, by.applied_at, by.seq, by.assignment_id),
         by.is_active,
-        wording.type is not InstructionType.TEMPLATE and status in IN_FORCE,
+        wording.type is not InstructionType.TEMPLATE and (status is Status.ACTIVE or status in IN_FORCE),
         whole,
         said.system_prompt,
         mentions=said.system_prompt is not None and MARK in said.system_prompt,
@@ -256,11 +252,9 @@ def in_turn(parts: Iterable[Part | None]) -> tuple[Part, ...]:
 def prompt_of(speakers: Sequence[Part]) -> str:
     """The prompt that these make, in the order in which they are given. No document is told in it."""
     prompts = [part.prompt for part in speakers if part.prompt is not None]
-    sections = [SEPARATOR.join(prompts)] if prompts else []
     rich = [part for part in speakers if part.is_rich]
-    if rich:
-        sections += _sections(rich)
-    return "\n\n".join(sections)
+    first = SEPARATOR.join(prompts)
+    return "\n\n".join([*([first] if prompts else []), *_sections(rich)]) if rich else first
 
 
 def _sections(speakers: Sequence[Part]) -> Iterable[str]:
