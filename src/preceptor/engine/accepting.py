@@ -8,7 +8,8 @@ import msgspec
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.errors import Conflict, NotFound
-from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
+from preceptor.domain.ids import AgentId, ConversationId, MessageId, StreamId, TurnId
+from preceptor.domain.log import ORG_STREAM, Head
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import Accepted, Pin, Pins, TurnStatus
@@ -35,6 +36,9 @@ from preceptor.engine.session import Session
 from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
 from preceptor.engine.voice import Kept, keep, voice_of
+
+MOST_AGENTS = 10_000
+"""That are remembered."""
 
 
 @dataclass(eq=False)
@@ -93,9 +97,7 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     recalled = await recall(work, session.means.memory, conversation_id)
     if recalled is None and (open_turn := await work.turns.open_in(conversation_id)):
         raise TurnInProgress(turn_id=open_turn.turn_id)
-    agent = await work.agents.find(wanted.conversation.agent_id)
-    if agent is None:
-        raise NotFound("agent", wanted.conversation.agent_id)
+    agent = await _agent(work, session.means, wanted.conversation.agent_id)
     if wanted.again is not None:
         said = await branch(work, session, conversation_id, wanted.again, wanted.parts)
         wanted, recalled = replace(wanted, parts=said), None
@@ -124,6 +126,21 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     )
     await write_down(work, conversation_id, batch, events, turn_id)
     return run, events[0].seq - 1
+
+
+async def _agent(work: Work, means: Means, agent_id: AgentId) -> Agent:
+    """The agent as it is: read again once the audit trail has grown, in which every change of one is."""
+    trail = await work.log.head(ORG_STREAM) or Head()
+    known = means.agents.get((work.org, agent_id))
+    if known is not None and known[0] == trail.hash:
+        return known[1]
+    agent = await work.agents.find(agent_id)
+    if agent is None:
+        raise NotFound("agent", agent_id)
+    if len(means.agents) >= MOST_AGENTS:
+        means.agents.clear()
+    means.agents[work.org, agent_id] = trail.hash, agent
+    return agent
 
 
 async def _speaker(work: Work, session: Session, wanted: Wanted, agent: Agent) -> Speaker:

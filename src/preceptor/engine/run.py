@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View
 from preceptor.domain.delegation import Limits, Span
@@ -62,6 +63,10 @@ class Means:
     """By the agent and the arms of experiments that it speaks in."""
     openings: dict[tuple[str, bool], Opening] = field(default_factory=dict[tuple[str, bool], Opening])
     """How a main agent's calls begin, by its voice and whether it may delegate."""
+    agents: dict[tuple[OrgId, AgentId], tuple[bytes, Agent]] = field(
+        default_factory=dict[tuple[OrgId, AgentId], tuple[bytes, Agent]]
+    )
+    """As they are while the audit trail of their organisation ends in this hash."""
     memory: Memory = field(default_factory=Memory)
     """Conversations that are known by heart."""
     blobs: set[tuple[OrgId, str]] = field(default_factory=set[tuple[OrgId, str]])
