@@ -30,9 +30,9 @@ from preceptor.domain.models import Vocabulary
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
+from preceptor.domain.reasoning.verdict import Judged
 from preceptor.engine.accepting import TurnInProgress
 from preceptor.engine.conversations import Wanted
-from preceptor.engine.ports import Judged
 from preceptor.testing import FixedGuardian
 from tests.durability.provider import Ledger
 from tests.durability.worker import STORES, History
