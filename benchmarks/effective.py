@@ -4,8 +4,8 @@
 - `join`: no cache: a plain SQLite join of assignments and versions, variables filled in, texts joined.
 - `kept`: Preceptor, nothing has changed: inside a transaction that is open anyway, as a turn has it.
 - `call`: the same as a call of its own, with a transaction of its own.
-- `changed`: Preceptor after a change of one of the instructions: assignments, pins and the version read again, merged
-  with a source for every line, rendered.
+- `changed`: Preceptor after a change of one of the instructions: assignments, pins and the new version read, and the
+  prompt put together. The source of every line is worked out when someone asks for it, and not here.
 - `langfuse`, `mlflow`: their clients with everything in their caches. Only where they are installed; they are no
   dependencies of ours.
 """
