@@ -102,17 +102,27 @@ async def test_of_sixteen_messages_at_once_one_is_taken_and_the_others_are_told_
         for _ in range(200 if NIGHTLY else 5):
             model.let.clear()
             places = [await started(client) for _ in range(2)]
-            rushes = [asyncio.create_task(rush(client, place, model.let)) for place in places]
-            await asyncio.gather(*rushes)
+            rushes = await asyncio.gather(*(rush(client, place) for place in places))
+            model.let.set()
+            for place, sending in zip(places, rushes, strict=True):
+                await one_taken(client, place, sending)
 
 
-async def rush(client: httpx2.AsyncClient, place: str, let: asyncio.Event) -> None:
+Sending = dict["asyncio.Task[httpx2.Response]", int]
+
+
+async def rush(client: httpx2.AsyncClient, place: str) -> Sending:
+    """Sixteen at once, of whom all but one were refused before any is answered."""
     path = f"/api/conversations/{place}/messages"
     sending = {asyncio.create_task(client.post(path, json={"content": f"Message {n}."})): n for n in range(16)}
     refused = [await done for _, done in zip(range(15), asyncio.as_completed(sending), strict=False)]
     assert Counter(map(shape, refused)) == {(409, "turn_in_progress"): 15}
     assert all("/api/turns/" in answer.text for answer in refused)
-    let.set()
+    return sending
+
+
+async def one_taken(client: httpx2.AsyncClient, place: str, sending: Sending) -> None:
+    path = f"/api/conversations/{place}/messages"
     [(taken, number)] = [(task.result(), n) for task, n in sending.items() if (await task).status_code == 200]
     listed = (await client.get(path)).json()["items"]
     assert [message["parts"][0]["text"] for message in listed] == [f"Message {number}.", "Here."]

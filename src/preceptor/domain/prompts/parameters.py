@@ -1,6 +1,7 @@
 """Request parameters: what a caller may ask of one request. Set on an agent, a conversation or a message."""
 
 import re
+from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import (
@@ -108,7 +109,7 @@ class RequestParameters(Value):
     def requires_history_management(self) -> bool:
         return self.limits.requires_history_management
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         return Limits(
             strategy=self.compression_strategy,
@@ -120,12 +121,12 @@ class RequestParameters(Value):
             on_failure=self.on_failure,
         )
 
-    @property
+    @cached_property
     def as_said(self) -> dict[str, Any]:
         """What they say, in JSON."""
         return self.model_dump(mode="json")
 
-    @property
+    @cached_property
     def sampling(self) -> Sampling:
         return Sampling(
             temperature=self.temperature,
