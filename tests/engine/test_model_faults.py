@@ -238,8 +238,9 @@ async def test_a_stream_that_is_cut_anywhere_is_never_taken_for_an_answer(tmp_pa
         return until_close(WHOLE[:cut]) if tries[cut] == 1 else until_close(WHOLE)
 
     async with answering(reply) as (url, _):
+        more: Any = {"max_iterations": 10, "max_turns_at_once": 10 * len(cuts)}
         settings = settings_in(
-            tmp_path, model="openai-compatible:m", model_url=url, tools=[f"{__name__}:deliver"], max_iterations=10
+            tmp_path, model="openai-compatible:m", model_url=url, tools=[f"{__name__}:deliver"], **more
         )
         async with open_preceptor(settings) as preceptor:
             await preceptor.agents.change(AgentId("assistant"), tools=("deliver",))

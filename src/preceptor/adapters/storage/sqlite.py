@@ -219,8 +219,8 @@ class SqliteStore:
             reach("sqlite.step")
         reach("sqlite.before-commit")
         await self._flushed("COMMIT")
-        self._trails.settle()
         reach("sqlite.after-commit")
+        self._trails.settle()
 
     async def _flushed(self, statement: str) -> None:
         """Carry out what waits for the disk: here, where that is quicker than to hand it over."""
