@@ -29,10 +29,13 @@ AS_TUPLE = BeforeValidator(_tuple)
 """Beside a tuple in a value that looks at what it is given before it is read: JSON has only lists."""
 FROM_JSON = BeforeValidator(_whole)
 """Beside a whole number that someone sends, after its limits: JSON does not tell 1.0 from 1."""
-Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-Real = Annotated[float, Field(ge=-(2**63), lt=2**63)]
-Json = TypeAliasType("Json", "bool | Whole | Real | Text | list[Json] | dict[Text, Json] | None")
-"""JSON that means the same to everyone who reads it."""
+JsonText = Text
+JsonWhole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+JsonReal = Annotated[float, Field(ge=-(2**63), lt=2**63)]
+Json = TypeAliasType("Json", "bool | JsonWhole | JsonReal | JsonText | list[Json] | dict[JsonText, Json] | None")
+"""JSON that means the same to everyone who reads it. It is looked up by name where it is used: so its parts have names
+that no module has for anything else.
+"""
 
 
 class Value(BaseModel):

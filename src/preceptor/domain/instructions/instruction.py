@@ -13,13 +13,13 @@ from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import Version
 from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
-from preceptor.domain.value import ANY_TEXT, FROM_JSON, Real, Text, Value, Whole
+from preceptor.domain.value import ANY_TEXT, FROM_JSON, JsonReal, JsonWhole, Text, Value
 
 Description = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
 Changelog = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
 Tags = Annotated[tuple[Word, ...], Field(max_length=100)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
-Scalar = bool | Whole | Real | Text
+Scalar = bool | JsonWhole | JsonReal | Text
 
 SUGGESTED: dict[str, frozenset[str]] = {
     "category": frozenset({"support", "coding", "analysis", "general"}),
