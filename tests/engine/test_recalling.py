@@ -146,3 +146,13 @@ async def test_what_a_specialist_said_is_recalled_as_it_was_stored(tmp_path: Pat
     async with talking(tmp_path, lambda _: "Yes.") as later:
         await later.preceptor.turns.say(talk.conversation_id, [Text("Two?")])
         assert shown(later.model)[: len(by_heart)] == by_heart
+
+
+async def test_of_a_conversation_that_has_just_begun_nothing_is_read(tmp_path: Path):
+    async with talking(tmp_path, lambda _: "Yes.") as talk:
+        await talk.say("So that everything else is known.")
+        with traced(talk.preceptor) as seen:
+            taken = await talk.preceptor.turns.open([Text("One?")], agent_id="assistant")
+            await talk.preceptor.turns.settled(taken)
+        assert shown(talk.model) == ["One?"]
+        assert [one for one in seen if one.startswith(OF_IT)] == []

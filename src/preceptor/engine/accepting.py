@@ -29,7 +29,7 @@ from preceptor.engine.loading import Loaded
 from preceptor.engine.plan_texts import in_words
 from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
-from preceptor.engine.recalling import Recollection, recall
+from preceptor.engine.recalling import Recollection, unread
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import History, Means, Run, Spoken
 from preceptor.engine.session import Session
@@ -94,7 +94,7 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     Answers with the row of the log before its first.
     """
     conversation_id = wanted.conversation.conversation_id
-    recalled = await recall(work, session.means.memory, conversation_id)
+    recalled = await unread(work, session.means.memory, wanted.conversation)
     if recalled is None and (open_turn := await work.turns.open_in(conversation_id)):
         raise TurnInProgress(turn_id=open_turn.turn_id)
     agent = await _agent(work, session.means, wanted.conversation.agent_id)

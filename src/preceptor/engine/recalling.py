@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from preceptor.domain.conversations.conversation import Conversation
-from preceptor.domain.conversations.view import View
+from preceptor.domain.conversations.view import View, root
 from preceptor.domain.ids import ConversationId, OrgId, StreamId
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.engine.ports import Work
@@ -66,6 +66,15 @@ async def recall(work: Work, memory: Memory, conversation: ConversationId) -> Re
         return None
     head = await work.log.hold(StreamId(conversation))
     return known if head is not None and head.hash == known.head else None
+
+
+async def unread(work: Work, memory: Memory, conversation: Conversation) -> Recollection | None:
+    """What is known without reading: by heart, or because nothing has happened in it but that it was begun."""
+    place = conversation.conversation_id
+    head = await work.log.hold(StreamId(place))
+    if head is not None and head.seq == 1:
+        return Recollection(head.hash, conversation, 0, 0, root(place), 0, [], 0)
+    return await recall(work, memory, place)
 
 
 def without_gap(said: list[Placed], last: int) -> list[Placed]:

@@ -100,7 +100,7 @@ class Turns:
 
         async def program(work: Work) -> tuple[Run, int]:
             conversation = await start(work, self.session.caller.owner, conversation_id, new)
-            return await accept(work, self.session, Wanted(conversation, tuple(parts), RequestParameters()), turn_id)
+            return await accept(work, self.session, Wanted(conversation, tuple(parts), AS_USUAL), turn_id)
 
         return await self.start(turn_id, program)
 

@@ -105,17 +105,19 @@ def _prove_pairs(messages: Sequence[Message]) -> None:
     for message in messages:
         if not waiting and message.is_text:
             continue
-        for result in message.tool_results:
+        results = message.tool_results
+        for result in results:
             if result.tool_call_id not in waiting:
                 detail = f"message {message.id} answers {result.tool_call_id}, which was not called right before"
                 raise Unproven(Obligation.WHOLE_PAIRS, detail)
             waiting.discard(result.tool_call_id)
-        if waiting and not message.tool_results:
+        if waiting and not results:
             raise Unproven(Obligation.WHOLE_PAIRS, f"{min(waiting)} has no answer before message {message.id}")
-        calls = [call.id for call in message.tool_calls]
-        if len(set(calls)) < len(calls):
-            raise Unproven(Obligation.WHOLE_PAIRS, f"message {message.id} makes one call twice")
-        waiting.update(calls)
+        if calls := message.tool_calls:
+            named = {call.id for call in calls}
+            if len(named) < len(calls):
+                raise Unproven(Obligation.WHOLE_PAIRS, f"message {message.id} makes one call twice")
+            waiting |= named
     if waiting:
         raise Unproven(Obligation.WHOLE_PAIRS, f"{min(waiting)} has no answer")
 
