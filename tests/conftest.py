@@ -3,6 +3,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as trying
 
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
@@ -11,6 +13,9 @@ from preceptor.surfaces.http import create_app
 from preceptor.testing import ScriptedModel
 from tests.postgres import Cluster, Databases, cluster
 from tests.rebuilding import every_call_is_rebuilt
+
+trying.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+trying.load_profile("here")  # how long something takes on a busy machine is no one's fault
 
 ADMIN_KEY = "the-admin-key-of-the-tests"
 NOBODY = "http://127.0.0.1:9"

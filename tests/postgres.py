@@ -88,7 +88,12 @@ class Cluster:
             return connection.execute(SHAPE).fetchall()
 
     def emptied(self, url: str, shape: Shape) -> bool:
-        """Make a database as it was when it was made; False if someone still uses it or changed more than its rows."""
+        """Make a database as it was when it was made.
+
+        False if it is gone, if someone still uses it, or if more of it was changed than its rows.
+        """
+        if not self._exists(url):
+            return False
         with self._above(url) as connection:
             until = time.monotonic() + PATIENCE
             while connection.execute(AT_HOME).fetchone() != (0,):
@@ -103,6 +108,11 @@ class Cluster:
             connection.execute("SET session_replication_role = replica")  # no trigger keeps what was written
             connection.execute(EMPTY)
         return True
+
+    def _exists(self, url: str) -> bool:
+        with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
+            named = (url.rsplit("/", 1)[1],)
+            return connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", named).fetchone() is not None
 
     def _above(self, url: str) -> "psycopg.Connection[tuple[object, ...]]":
         return psycopg.connect(self.url(url.rsplit("/", 1)[1], "postgres"), autocommit=True)

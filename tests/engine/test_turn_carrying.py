@@ -43,7 +43,7 @@ class Silent(ScriptedModel):
 async def opened(
     folder: Path, model: ScriptedModel, database: str | None = None, name: str = MODEL
 ) -> AsyncGenerator[Preceptor]:
-    settings = settings_in(folder, database, model=name)
+    settings = settings_in(folder, database, model=name, max_turns_at_once=1_000)
     registry = ModelRegistry(settings)
     registry.add(name, model)
     async with open_preceptor(settings, models=registry) as preceptor:

@@ -1,7 +1,6 @@
 """Request parameters: what a caller may ask of one request. Set on an agent, a conversation or a message."""
 
 import re
-from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import (
@@ -109,7 +108,7 @@ class RequestParameters(Value):
     def requires_history_management(self) -> bool:
         return self.limits.requires_history_management
 
-    @cached_property
+    @property
     def limits(self) -> Limits:
         return Limits(
             strategy=self.compression_strategy,
@@ -121,12 +120,12 @@ class RequestParameters(Value):
             on_failure=self.on_failure,
         )
 
-    @cached_property
+    @property
     def as_said(self) -> dict[str, Any]:
         """What they say, in JSON."""
         return self.model_dump(mode="json")
 
-    @cached_property
+    @property
     def sampling(self) -> Sampling:
         return Sampling(
             temperature=self.temperature,
