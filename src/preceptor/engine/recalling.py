@@ -13,7 +13,7 @@ from preceptor.domain.ids import ConversationId, OrgId, StreamId
 from preceptor.domain.prompts.assemble import Placed
 from preceptor.engine.ports import Work
 
-ROOM = 2_000_000
+ROOM = 1_000_000
 """How much is known by heart in all: tokens, and a hundred for each message."""
 EACH = 100
 LONGEST = 400
