@@ -1,7 +1,7 @@
 """What agents are told, worked out once and kept until something changes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,8 +31,7 @@ class Spoken(NamedTuple):
     assignment_id: AssignmentId
 
 
-@dataclass(eq=False)
-class Told:
+class Told(msgspec.Struct, dict=True, eq=False):
     """What an agent is told. All that can be known about it beside the prompt is worked out when it is asked for."""
 
     agent_id: AgentId
@@ -53,7 +52,7 @@ class Told:
 
     def quoting(self, quoted: Effective) -> "Told":
         """Together with documents."""
-        told = replace(self, quoted=quoted)
+        told = msgspec.structs.replace(self, quoted=quoted)
         told.prompt = told.rendered.prompt
         return told
 
@@ -89,7 +88,7 @@ class Told:
     @property
     def mentions(self) -> bool:
         """Whether it mentions documents."""
-        return any(part.mentions for part in self.speaking) and mentions(self.effective)
+        return True in [part.mentions for part in self.speaking] and mentions(self.effective)
 
 
 class Compiled(msgspec.Struct, frozen=True, eq=False):

@@ -9,12 +9,12 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from preceptor.adapters.storage.connection import Grown, Heads
 from preceptor.adapters.storage.failures import of_sqlite
@@ -303,7 +303,7 @@ def _typed(error: BaseException) -> BaseException:
 
 def run_through(program: Program[Result], work: SqlWork) -> Result:
     """Drive a coroutine that only awaits its unit of work, which on SQLite never waits."""
-    coroutine = cast("Coroutine[Any, Any, Result]", program(work))
+    coroutine: Any = program(work)
     try:
         coroutine.send(None)
     except StopIteration as done:
