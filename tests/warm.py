@@ -101,12 +101,17 @@ def run(arguments: list[str], cwd: Path, env: dict[str, str], timeout: float = 6
     return subprocess.CompletedProcess(arguments, code, *said)
 
 
-@cache
 def parent() -> str:
-    """Where the one parent of this test run listens."""
-    folder = tempfile.TemporaryDirectory(prefix="preceptor-warm-")
+    """Where the one that forks commands listens."""
+    return parent_in("tests.warm")
+
+
+@cache
+def parent_in(module: str) -> str:
+    """Where the one parent of this test run listens that is run as this module. It ends with the run."""
+    folder = tempfile.TemporaryDirectory(prefix="preceptor-parent-")
     address = str(Path(folder.name, "socket"))
-    command = [sys.executable, "-m", "tests.warm", address]
+    command = [sys.executable, "-m", module, address]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout
     assert process.stdout.readline() == b"ready\n"

@@ -4,23 +4,21 @@ Run as `python -m tests.durability.forks SOCKET`. Whoever connects says `package
 a line each, and is told their exit codes; the parent ends when its standard input does.
 """
 
-import atexit
 import ctypes
 import gc
 import os
 import select
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Self
 
 import orjson
+
+from tests.warm import parent_in
 
 PR_SET_PDEATHSIG = 1
 ROOT = Path(__file__).parents[2]
@@ -33,7 +31,7 @@ class Forks:
 
     def __init__(self, target: str) -> None:
         self._line = socket.socket(socket.AF_UNIX)
-        self._line.connect(_parent())
+        self._line.connect(parent_in("tests.durability.forks"))
         self._told = self._line.makefile("rb")
         self._line.sendall(target.encode() + b"\n")
 
@@ -54,27 +52,6 @@ class Forks:
     def __exit__(self, *_: object) -> None:
         self._told.close()
         self._line.close()
-
-
-@cache
-def _parent() -> str:
-    """Where the one parent of this test run listens."""
-    folder = tempfile.TemporaryDirectory(prefix="preceptor-forks-")
-    address = str(Path(folder.name, "socket"))
-    command = [sys.executable, "-m", "tests.durability.forks", address]
-    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
-    assert parent.stdout
-    assert parent.stdout.readline() == b"ready\n"
-    atexit.register(_end, parent, folder)
-    return address
-
-
-def _end(parent: "subprocess.Popen[bytes]", folder: "tempfile.TemporaryDirectory[str]") -> None:
-    for pipe in (parent.stdin, parent.stdout):
-        assert pipe
-        pipe.close()
-    parent.wait(timeout=10)
-    folder.cleanup()
 
 
 def listen(address: str) -> None:
