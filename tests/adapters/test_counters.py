@@ -19,6 +19,7 @@ from preceptor.adapters.storage.statements import Statement
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
 from preceptor.domain.ids import ConversationId, StreamId
+from preceptor.domain.log import NewEvent
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.ports import Work
 from tests.postgres import Cluster
@@ -35,6 +36,8 @@ class Cost:
     pages: int = 0
     """Written by SQLite; what it takes besides statements is one BEGIN and, where it writes, one COMMIT."""
     also_on_postgres: tuple[str, ...] = ()
+    trips: int = 3
+    """To PostgreSQL and back: one opens the transaction, one commits it with all that was changed."""
 
 
 COSTS = {
@@ -48,6 +51,7 @@ COSTS = {
         ("SELECT conversations", "INSERT events", "UPDATE streams", "UPDATE conversations"),
         pages=5,
         also_on_postgres=("SELECT streams",),
+        trips=4,
     ),
     "reading a conversation": Cost(
         lambda preceptor, known: preceptor.conversations.get(known), ("SELECT conversations",)
@@ -90,15 +94,22 @@ def traced(preceptor: Preceptor) -> Generator[list[str]]:
         connection.set_trace_callback(None)
 
 
+def log_statements(settings: Settings, postgres: Cluster) -> None:
+    name = settings.database.rsplit("/", 1)[1]
+    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as above:
+        above.execute(f"ALTER DATABASE {name} SET log_statement = 'all'".encode())
+
+
 @contextmanager
-def logged(postgres: Cluster) -> Generator[list[str]]:
-    """What PostgreSQL says it was told to do."""
+def logged(postgres: Cluster) -> Generator[list[list[str]]]:
+    """What PostgreSQL says it was told to do, by round trip."""
     log = postgres._folder / "log"  # pyright: ignore[reportPrivateUsage]
-    read, seen = log.stat().st_size, list[str]()
+    read, seen = log.stat().st_size, list[list[str]]()
     yield seen
     told = log.read_bytes()[read:].decode()
     found = re.findall(r"LOG:  (?:statement|execute [^:]+): (.*(?:\n\t.*)*)", told)
-    seen.extend(in_two_words(statement.replace("\n\t", " ")) for statement in found)
+    together = (re.split(r"; (?=[A-Z]+\b)", trip.replace("\n\t", " ")) for trip in found)
+    seen.extend([in_two_words(statement) for statement in trip] for trip in together)
 
 
 @each
@@ -131,15 +142,29 @@ async def test_a_commit_waits_for_the_disk_on_sqlite(preceptor: Preceptor):
 @each
 @on_postgres
 async def test_round_trips_and_commits_on_postgres(settings: Settings, postgres: Cluster, cost: Cost):
-    name = settings.database.rsplit("/", 1)[1]
-    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as above:
-        above.execute(f"ALTER DATABASE {name} SET log_statement = 'all'".encode())
+    log_statements(settings, postgres)
     async with open_preceptor(settings, take_up=False) as preceptor:
         known = (await preceptor.conversations.start(NEW)).conversation_id
         with logged(postgres) as seen:
             await cost.run(preceptor, known)
-    assert seen[:2] + seen[-1:] == ["BEGIN", "SELECT clock_timestamp", "COMMIT"]
-    assert sorted(seen[2:-1]) == sorted(cost.statements + cost.also_on_postgres)
+    assert seen[0] == ["BEGIN", "SELECT clock_timestamp"]
+    statements = [statement for trip in seen[1:] for statement in trip]
+    assert statements[-1] == "COMMIT"
+    assert sorted(statements[:-1]) == sorted(cost.statements + cost.also_on_postgres)
+    assert len(seen) == cost.trips
+
+
+@on_postgres
+async def test_what_a_model_says_is_added_in_one_round_trip_to_postgres(settings: Settings, postgres: Cluster):
+    log_statements(settings, postgres)
+    async with open_preceptor(settings, take_up=False) as preceptor:
+        stream = StreamId((await preceptor.conversations.start(NEW)).conversation_id)
+        head = await preceptor.session.read(lambda work: work.log.head(stream))
+        assert head is not None
+        with logged(postgres) as seen:
+            said = [NewEvent("message.delta", '{"text":"Hello"}')]
+            await preceptor.session.store.append(preceptor.session.caller.owner, stream, said, head)
+    assert seen == [["BEGIN", "SELECT clock_timestamp", "WITH events", "COMMIT"]]
 
 
 @on_postgres

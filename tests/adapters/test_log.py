@@ -15,7 +15,8 @@ from preceptor.adapters.world import RealWorld
 from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import StreamId, TurnId
-from preceptor.domain.log import ORG_STREAM, Event, Fenced, NewEvent
+from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent
+from preceptor.domain.ownership import SYSTEM
 from tests.durability.checker import check_chain, contents
 from tests.durability.forks import Forks
 
@@ -90,6 +91,43 @@ async def test_16_writers_to_one_stream_leave_no_gap_and_no_double(preceptor: Pr
     assert all(each == sorted(each) for each in told)
     assert all(second == first + 1 for each in told for first, second in zip(each[::2], each[1::2], strict=True))
     check_chain(rows_of(preceptor))
+
+
+def head_after(event: Event) -> Head:
+    return Head(event.seq, event.hash, event.epoch)
+
+
+async def test_what_is_only_added_follows_what_is_there_whether_its_writer_knew_of_that_or_not(preceptor: Preceptor):
+    [first] = await begin(preceptor)
+    store, owner = preceptor.session.store, preceptor.session.caller.owner
+    new = [NewEvent("said", payload, TurnId("a turn")) for payload in PAYLOADS.values()]
+    knew = await store.append(owner, STREAM, new, head_after(first))
+    did_not = await store.append(owner, STREAM, new, head_after(first))
+    never_did = await store.append(owner, STREAM, new, Head())
+    assert await everything(preceptor) == [first, *knew, *did_not, *never_did]
+    assert [event.payload for event in (*knew, *did_not, *never_did)] == [*PAYLOADS.values()] * 3
+    check_chain(rows_of(preceptor))
+
+
+async def test_who_was_fenced_off_adds_nothing_also_at_the_very_end_that_he_knows(preceptor: Preceptor):
+    [first] = await begin(preceptor)
+    await preceptor.session.write(lambda work: work.log.take_over(STREAM))
+    with pytest.raises(Fenced):
+        await preceptor.session.store.append(
+            preceptor.session.caller.owner, STREAM, [NewEvent("said", "{}")], head_after(first)
+        )
+    assert await everything(preceptor) == [first]
+
+
+async def test_a_stream_that_a_checkpoint_has_told_of_is_marked_again_by_what_is_only_added(preceptor: Preceptor):
+    [first] = await begin(preceptor)
+    system, org = preceptor.session.acting_as(SYSTEM), preceptor.session.caller.owner.org_id
+    told = (org, STREAM, first.seq, first.hash.hex())
+    await system.write(lambda work: work.log.mark_told([told]))
+    await preceptor.session.store.append(
+        preceptor.session.caller.owner, STREAM, [NewEvent("said", "{}")], head_after(first)
+    )
+    assert (org, STREAM, 2) in [one[:3] for one in await system.read(lambda work: work.log.grown(100))]
 
 
 async def test_16_who_need_the_stream_of_an_organisation_first_make_one(preceptor: Preceptor):

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
-from preceptor.adapters.storage.sqlite import AwaitedOutside
+from preceptor.adapters.storage.driving import AwaitedOutside
 from preceptor.domain.agents import AgentChange, NewAgent
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation
 from preceptor.domain.errors import Conflict, NotFound, PreconditionFailed, ShuttingDown

@@ -13,9 +13,11 @@ import pytest
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage.postgres import PATIENCE, POOL, PostgresStore
 from preceptor.adapters.storage.silence import GRACE
+from preceptor.domain.ids import StreamId
+from preceptor.domain.log import Head, NewEvent
 from preceptor.engine.ports import Work
 from tests.conftest import ADMIN_KEY, client_of
-from tests.durability.checker import Line, check
+from tests.durability.checker import Line, check, check_chain, contents
 from tests.durability.proxy import Proxy, proxy
 from tests.postgres import Cluster, Databases
 from tests.requirements import covers
@@ -148,6 +150,26 @@ async def test_a_connection_that_is_cut_fails_one_request_and_loses_nothing(
         again = await house.insist(batch)
         assert {answer.headers.get("idempotent-replayed") for answer in again} == {replayed}
     await house.check(titles)
+
+
+@covers("F6")
+@pytest.mark.parametrize("arrives", [False, True], ids=["before it arrives", "after it was carried out"])
+async def test_what_is_only_added_is_there_once_though_no_one_could_say_whether_it_was(house: House, arrives: bool):
+    store, owner = house.preceptor.session.store, house.preceptor.session.caller.owner
+    started = (await house.start("one")).json()
+    stream = StreamId(started["conversationId"])
+    head = await house.preceptor.session.read(lambda work: work.log.head(stream))
+    (house.proxy.leave_unanswered if arrives else house.proxy.lose)(b"WITH found")
+    for number in range(TIMES):
+        assert head is not None
+        cuts = house.proxy.cuts
+        [added] = await store.append(owner, stream, [NewEvent("said", str(number))], head)
+        assert house.proxy.cuts > cuts
+        head = Head(added.seq, added.hash, added.epoch)
+    events = await house.preceptor.session.read(lambda work: work.log.after(stream, 1, 2 * TIMES))
+    assert [event.payload for event in events] == [str(number) for number in range(TIMES)]
+    check_chain([row for row in contents(house.database).events if row.stream == stream])
+    await until(lambda: house.in_use() == 0)
 
 
 @covers("F6")

@@ -9,7 +9,7 @@ from preceptor.domain.errors import Unavailable
 from preceptor.domain.experiments.metrics import Tally
 from preceptor.domain.history.segment import State
 from preceptor.domain.ids import ConversationId, ExperimentId, MessageId, OrgId, StreamId, TurnId, ViewId
-from preceptor.domain.log import Event, Fenced, NewEvent
+from preceptor.domain.log import Event, Fenced, Head, NewEvent
 from preceptor.domain.messages.message import Kind, Message
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.assemble import Placed
@@ -41,6 +41,12 @@ class Batch(msgspec.Struct, frozen=True):
     fitted: tuple[ViewId, State] | None = None
     exposed: tuple[tuple[ExperimentId, Tally], ...] = ()
     announced: tuple[tuple[Happening, dict[str, Any]], ...] = ()
+
+    @property
+    def adds_only(self) -> bool:
+        """Whether it is nothing but events, as most is while a model speaks."""
+        besides = self.said or self.blobs or self.ended or self.withheld or self.fitted or self.exposed
+        return not (besides or self.announced)
 
 
 class Torn(Unavailable):
@@ -121,7 +127,11 @@ class Journal(msgspec.Struct, eq=False):
                 return
             batch = self.take()
             self.torn = True
-            await self.store.write(self.owner, self._program(batch))
+            if batch.adds_only:
+                head = Head(self.seq, self.head, self.epoch)
+                self.follow(await self.store.append(self.owner, StreamId(self.conversation_id), batch.events, head))
+            else:
+                await self.store.write(self.owner, self._program(batch))
             self.torn = False
             self.known.update((self.org, sha256) for sha256, _ in batch.blobs)
 

@@ -195,6 +195,10 @@ class Store(Protocol):
         """Run `program` and commit. A `blind` one changes rows without depending on what it read."""
         ...
 
+    async def append(self, owner: Owner, stream: StreamId, new: Sequence[NewEvent], head: Head) -> list[Event]:
+        """Only add to a stream, while no other writer has taken it over since `head`: quickest if it ends there."""
+        ...
+
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         """Wait until the stream may have grown past `after`, or for `patience` seconds."""
         ...

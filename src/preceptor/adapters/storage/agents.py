@@ -14,10 +14,10 @@ class SqlAgents:
     work: Transaction
 
     async def add(self, agent: Agent) -> None:
-        await self.work.run(ADD, id=agent.agent_id, body=agent.model_dump_json(exclude_unset=True))
+        await self.work.put(ADD, id=agent.agent_id, body=agent.model_dump_json(exclude_unset=True))
 
     async def replace(self, agent: Agent) -> None:
-        await self.work.run(REPLACE, id=agent.agent_id, body=agent.model_dump_json(exclude_unset=True))
+        await self.work.put(REPLACE, id=agent.agent_id, body=agent.model_dump_json(exclude_unset=True))
 
     async def find(self, agent_id: AgentId) -> Agent | None:
         row = await self.work.one(FIND, id=agent_id)

@@ -33,7 +33,7 @@ class SqlAssignments:
     work: Transaction
 
     async def add(self, assigned: Assigned) -> None:
-        await self.work.run(OPEN, **_columns(assigned), since=to_micros(self.work.now), until=None)
+        await self.work.put(OPEN, **_columns(assigned), since=to_micros(self.work.now), until=None)
 
     async def replace(self, assigned: Assigned) -> None:
         """Close what holds now, and open the next step: `revision` must have grown."""
@@ -41,7 +41,7 @@ class SqlAssignments:
         await self.add(assigned)
 
     async def remove(self, assignment_id: AssignmentId) -> None:
-        await self.work.run(CLOSE, named=assignment_id, at=to_micros(self.work.now))
+        await self.work.put(CLOSE, named=assignment_id, at=to_micros(self.work.now))
 
     async def find(self, agent_id: AgentId, family_id: FamilyId) -> Assigned | None:
         row = await self.work.one(FIND, agent=agent_id, family=family_id)

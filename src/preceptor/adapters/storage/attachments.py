@@ -15,7 +15,7 @@ class SqlAttachments:
     work: Transaction
 
     async def add(self, row: AttachmentRow, data: bytes) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD,
             id=row.attachment_id,
             user=row.user_id,
@@ -49,7 +49,7 @@ class SqlAttachments:
         return bytes(row[0]) if row else None
 
     async def say_in(self, attachment_id: AttachmentId, conversation: ConversationId) -> None:
-        await self.work.run(SAY_IN, named=attachment_id, said_in=conversation)
+        await self.work.put(SAY_IN, named=attachment_id, said_in=conversation)
 
     async def erase(self, conversation: ConversationId) -> int:
         return await self.work.run(ERASE, said_in=conversation)

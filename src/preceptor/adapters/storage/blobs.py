@@ -11,11 +11,11 @@ class SqlBlobs:
     work: Transaction
 
     async def put(self, sha256: str, body: str) -> None:
-        await self.work.run(PUT, sha256=sha256, body=body)
+        await self.work.put(PUT, sha256=sha256, body=body)
 
     async def get(self, sha256: str) -> str | None:
         row = await self.work.one(GET, sha256=sha256)
         return row[0] if row else None
 
     async def remove(self, sha256: str) -> None:
-        await self.work.run(REMOVE, sha256=sha256)
+        await self.work.put(REMOVE, sha256=sha256)

@@ -31,7 +31,13 @@ class Executor(Protocol):
 
     async def all(self, statement: Statement, values: Row) -> list[Row]: ...
 
-    async def run(self, statement: Statement, values: Row) -> int: ...
+    async def run(self, statement: Statement, values: Row) -> int:
+        """Return how many rows were changed."""
+        ...
+
+    async def put(self, statement: Statement, values: Row) -> None:
+        """The same, where nobody asks how many: it need not be carried out before the next look."""
+        ...
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None: ...
 
@@ -67,3 +73,8 @@ class Transaction:
         """Return how many rows were changed."""
         values["org"] = self.org
         return await self.executor.run(statement, statement.in_place(values))
+
+    async def put(self, statement: Statement, **values: Any) -> None:
+        """Change something, however many rows that is."""
+        values["org"] = self.org
+        await self.executor.put(statement, statement.in_place(values))

@@ -24,13 +24,13 @@ class SqlProviders:
     work: Transaction
 
     async def add(self, provider: Provider, sealed: bytes | None) -> None:
-        await self.work.run(ADD_PROVIDER, id=provider.provider_id, sealed=sealed, body=provider.model_dump_json())
+        await self.work.put(ADD_PROVIDER, id=provider.provider_id, sealed=sealed, body=provider.model_dump_json())
 
     async def replace(self, provider: Provider, sealed: bytes | None) -> None:
-        await self.work.run(REPLACE_PROVIDER, id=provider.provider_id, sealed=sealed, body=provider.model_dump_json())
+        await self.work.put(REPLACE_PROVIDER, id=provider.provider_id, sealed=sealed, body=provider.model_dump_json())
 
     async def remove(self, provider_id: str) -> None:
-        await self.work.run(REMOVE_PROVIDER, id=provider_id)
+        await self.work.put(REMOVE_PROVIDER, id=provider_id)
 
     async def find(self, provider_id: str) -> tuple[Provider, bytes | None] | None:
         row = await self.work.one(FIND_PROVIDER, id=provider_id)
@@ -46,13 +46,13 @@ class SqlMcpServers:
     work: Transaction
 
     async def add(self, server: StoredServer, sealed: bytes | None) -> None:
-        await self.work.run(ADD_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
+        await self.work.put(ADD_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
 
     async def replace(self, server: StoredServer, sealed: bytes | None) -> None:
-        await self.work.run(REPLACE_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
+        await self.work.put(REPLACE_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
 
     async def remove(self, server_id: str) -> None:
-        await self.work.run(REMOVE_SERVER, id=server_id)
+        await self.work.put(REMOVE_SERVER, id=server_id)
 
     async def find(self, server_id: str) -> tuple[StoredServer, bytes | None] | None:
         row = await self.work.one(FIND_SERVER, id=server_id)

@@ -18,10 +18,10 @@ class SqlConversations:
     work: Transaction
 
     async def add(self, conversation: Conversation) -> None:
-        await self.work.run(ADD, **_columns(conversation))
+        await self.work.put(ADD, **_columns(conversation))
 
     async def replace(self, conversation: Conversation) -> None:
-        await self.work.run(REPLACE, **_columns(conversation))
+        await self.work.put(REPLACE, **_columns(conversation))
 
     async def find(self, conversation_id: ConversationId) -> Conversation | None:
         row = await self.work.one(FIND, id=conversation_id)

@@ -29,10 +29,10 @@ class SqlExperiments:
     work: Transaction
 
     async def add(self, experiment: Experiment) -> None:
-        await self.work.run(ADD, **_columns(experiment))
+        await self.work.put(ADD, **_columns(experiment))
 
     async def replace(self, experiment: Experiment) -> None:
-        await self.work.run(REPLACE, **_columns(experiment))
+        await self.work.put(REPLACE, **_columns(experiment))
 
     async def find(self, experiment_id: ExperimentId) -> Experiment | None:
         row = await self.work.one(FIND, id=experiment_id)
@@ -48,7 +48,7 @@ class SqlExperiments:
 
     async def take(self, slot: Slot) -> None:
         """Two that want the same place: the second finds it taken."""
-        await self.work.run(
+        await self.work.put(
             TAKE,
             agent=slot.agent_id,
             family=slot.family_id,
@@ -58,7 +58,7 @@ class SqlExperiments:
         )
 
     async def leave(self, experiment_id: ExperimentId) -> None:
-        await self.work.run(LEAVE, experiment=experiment_id)
+        await self.work.put(LEAVE, experiment=experiment_id)
 
     async def taken(self, agent_id: AgentId, family_id: FamilyId) -> Slot | None:
         row = await self.work.one(TAKEN, agent=agent_id, family=family_id)

@@ -28,7 +28,7 @@ class SqlExposures:
             return
         sums = {name: getattr(more, name) for name in SUMS}
         told = {"conversation": more.conversation, "unit": more.unit, "arm": more.arm.value}
-        await self.work.run(ADD, experiment=experiment_id, **told, **sums)
+        await self.work.put(ADD, experiment=experiment_id, **told, **sums)
 
     async def all(self, experiment_id: ExperimentId) -> list[Tally]:
         rows = await self.work.all(ALL, of=experiment_id)
@@ -67,5 +67,5 @@ class SqlSignals:
             "about": signal.about or "",
             "user": signal.user_id,
         }
-        await self.work.run(UNTELL, **told)
-        await self.work.run(TELL, **told, value=signal.value, at=to_micros(self.work.now))
+        await self.work.put(UNTELL, **told)
+        await self.work.put(TELL, **told, value=signal.value, at=to_micros(self.work.now))

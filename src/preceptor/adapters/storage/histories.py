@@ -24,4 +24,4 @@ class SqlHistories:
         """There is no other writer: a conversation has one turn at a time."""
         known = await self.work.one(FIND, conversation=conversation, view=view)
         body = msgspec.json.encode(state).decode()
-        await self.work.run(REPLACE if known else ADD, conversation=conversation, view=view, body=body)
+        await self.work.put(REPLACE if known else ADD, conversation=conversation, view=view, body=body)

@@ -20,13 +20,16 @@ class SqlIdempotency:
         return (row[0], None if row[1] is None else bytes(row[1])) if row else None
 
     async def claim(self, key: str, fingerprint: str) -> None:
-        """Take a key for work that begins. What an older day left under it goes; what is newer stands in the way."""
-        await self.work.run(FORGET_ONE, key=key, oldest=self._oldest())
+        """Take a key for work that begins. What an older day left under it goes; what is newer stands in the way.
+
+        It is taken at once: whoever comes with the same key meanwhile waits for how this ends.
+        """
+        await self.work.put(FORGET_ONE, key=key, oldest=self._oldest())
         now = to_micros(self.work.now)
         await self.work.run(ADD, key=key, fingerprint=fingerprint, answer=None, created=now)
 
     async def settle(self, key: str, answer: bytes) -> None:
-        await self.work.run(SETTLE, named=key, given=answer)
+        await self.work.put(SETTLE, named=key, given=answer)
 
     async def forget_old(self) -> int:
         return await self.work.run(FORGET_OLD, oldest=self._oldest())

@@ -44,10 +44,10 @@ class SqlInstructions:
     work: Transaction
 
     async def add(self, family: Family) -> None:
-        await self.work.run(ADD, **_columns(family))
+        await self.work.put(ADD, **_columns(family))
 
     async def replace(self, family: Family) -> None:
-        await self.work.run(REPLACE, **_columns(family))
+        await self.work.put(REPLACE, **_columns(family))
 
     async def find(self, family_id: FamilyId) -> tuple[Family, InstructionVersion, Popularity] | None:
         """The family with its head, also when it is deleted."""
@@ -71,7 +71,7 @@ class SqlInstructions:
         return [_with_head(row) for row in rows]
 
     async def add_version(self, version: InstructionVersion) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD_VERSION,
             id=version.instruction_id,
             family=version.family_id,
@@ -113,9 +113,9 @@ class SqlInstructions:
     async def move_status(self, version: InstructionVersion, status: Status, by: UserId) -> InstructionVersion:
         now = self.work.now
         at = to_micros(now)
-        await self.work.run(MOVE, named=version.instruction_id, to_status=status.value, at=at, by=by)
+        await self.work.put(MOVE, named=version.instruction_id, to_status=status.value, at=at, by=by)
         last = await self.work.one(LAST_STATUS, id=version.instruction_id)
-        await self.work.run(END_STATUS, named=version.instruction_id, at=at)
+        await self.work.put(END_STATUS, named=version.instruction_id, at=at)
         await self._open_status(version, status, last[0] + 1 if last else 1)
         return version.model_copy(update={"status": status, "updated_at": now, "updated_by": by})
 
@@ -130,7 +130,7 @@ class SqlInstructions:
 
     async def _open_status(self, version: InstructionVersion, status: Status, step: int) -> None:
         since = to_micros(self.work.now)
-        await self.work.run(
+        await self.work.put(
             ADD_STATUS,
             id=version.instruction_id,
             family=version.family_id,

@@ -13,10 +13,10 @@ class SqlKeys:
     work: Transaction
 
     async def add(self, key: StoredKey) -> None:
-        await self.work.run(ADD, **_columns(key))
+        await self.work.put(ADD, **_columns(key))
 
     async def replace(self, key: StoredKey) -> None:
-        await self.work.run(REPLACE, **_columns(key))
+        await self.work.put(REPLACE, **_columns(key))
 
     async def find(self, key_id: KeyId) -> StoredKey | None:
         row = await self.work.one(FIND, id=key_id)

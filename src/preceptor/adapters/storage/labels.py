@@ -23,8 +23,8 @@ class SqlLabels:
     async def move(self, label: LabelRow) -> None:
         """Close what holds now, and open the next step."""
         at = to_micros(self.work.now)
-        await self.work.run(CLOSE, of_family=label.family_id, named=label.name, at=at)
-        await self.work.run(
+        await self.work.put(CLOSE, of_family=label.family_id, named=label.name, at=at)
+        await self.work.put(
             OPEN,
             family=label.family_id,
             name=label.name,
@@ -36,7 +36,7 @@ class SqlLabels:
         )
 
     async def remove(self, family_id: FamilyId, name: str) -> None:
-        await self.work.run(CLOSE, of_family=family_id, named=name, at=to_micros(self.work.now))
+        await self.work.put(CLOSE, of_family=family_id, named=name, at=to_micros(self.work.now))
 
     async def of_family(self, family_id: FamilyId) -> list[LabelRow]:
         return [_label(row) for row in await self.work.all(OF_FAMILY, family=family_id)]
@@ -55,8 +55,8 @@ class SqlRatings:
 
     async def give(self, family_id: FamilyId, user_id: UserId, score: int) -> None:
         """One per user: a new one takes the place of the old."""
-        await self.work.run(UNRATE, family=family_id, user=user_id)
-        await self.work.run(RATE, family=family_id, user=user_id, score=score)
+        await self.work.put(UNRATE, family=family_id, user=user_id)
+        await self.work.put(RATE, family=family_id, user=user_id, score=score)
 
 
 def _label(row: Row) -> LabelRow:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 import orjson
@@ -23,12 +24,16 @@ from preceptor.adapters.storage.ready.log import (
     TAKE,
 )
 from preceptor.domain.errors import NotFound
-from preceptor.domain.ids import StreamId
+from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent, Told, seal
 from preceptor.domain.times import to_micros
 
 SALT = 16
 CHECKPOINT = "log.checkpoint"
+
+
+def sealed_after(head: Head, org: OrgId, stream: StreamId, new: Sequence[NewEvent], now: datetime) -> list[Event]:
+    return seal(org, stream, head, new, at=to_micros(now), salts=[random_bytes(SALT) for _ in new])
 
 
 @dataclass(slots=True)
@@ -39,7 +44,7 @@ class SqlLog:
         """Begin a stream that does not exist yet."""
         sealed = await self._write(stream, Head(), new)
         last = sealed[-1]
-        await self.work.run(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0, grown=1)
+        await self.work.put(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0, grown=1)
         return sealed
 
     async def append(
@@ -61,11 +66,11 @@ class SqlLog:
         sealed = await self._write(stream, Head(seq, before, current + take), new)
         last = sealed[-1]
         if take:
-            await executor.run(MOVE_TAKING, (last.seq, last.hash, last.epoch, org, stream))
+            await executor.put(MOVE_TAKING, (last.seq, last.hash, last.epoch, org, stream))
         else:
-            await executor.run(MOVE, (last.seq, last.hash, org, stream))
+            await executor.put(MOVE, (last.seq, last.hash, org, stream))
         if not grown:
-            await executor.run(MARK, (org, stream))
+            await executor.put(MARK, (org, stream))
         return sealed
 
     async def take_over(self, stream: StreamId) -> int:
@@ -113,7 +118,7 @@ class SqlLog:
     async def mark_told(self, heads: Sequence[Told]) -> None:
         """Take note that a checkpoint has told of these heads. A stream that has grown meanwhile stays marked."""
         for org, stream, seq, _ in heads:
-            await self.work.run(ANCHOR, of_org=org, named=stream, up_to=seq)
+            await self.work.put(ANCHOR, of_org=org, named=stream, up_to=seq)
             self.work.executor.heads.pop((org, stream), None)
 
     async def _held(self, stream: StreamId) -> tuple[int, bytes, int, int] | None:
@@ -125,8 +130,7 @@ class SqlLog:
         return known
 
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
-        salts = [random_bytes(SALT) for _ in new]
-        sealed = seal(self.work.org, stream, head, new, at=to_micros(self.work.now), salts=salts)
+        sealed = sealed_after(head, self.work.org, stream, new, self.work.now)
         await self.work.executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
         self._moved(stream)
         last, place = sealed[-1], (self.work.org, stream)

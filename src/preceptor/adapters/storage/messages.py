@@ -70,7 +70,7 @@ class SqlMessages:
 
     async def withhold(self, message_id: MessageId, tokens: int) -> None:
         """From now on models are shown something else in its place, of so many tokens."""
-        await self.work.run(WITHHOLD, named=message_id, to_tokens=tokens)
+        await self.work.put(WITHHOLD, named=message_id, to_tokens=tokens)
 
     async def sum_at(self, conversation: ConversationId, place: int) -> int:
         row = await self.work.one(SUM_AT, conversation=conversation, at_place=place)

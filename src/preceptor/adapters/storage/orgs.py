@@ -13,7 +13,7 @@ class SqlOrgs:
     work: Transaction
 
     async def add(self, org: Org) -> None:
-        await self.work.executor.run(ADD, (org.org_id, org.model_dump_json()))
+        await self.work.executor.put(ADD, (org.org_id, org.model_dump_json()))
 
     async def find(self, org_id: OrgId) -> Org | None:
         row = await self.work.one(FIND, id=org_id)

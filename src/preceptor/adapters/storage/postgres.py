@@ -5,30 +5,32 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any, Final, LiteralString, TypeVar, cast
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, errors
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import quote
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
-from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.faults import reach
-from preceptor.adapters.storage.silence import Watch, WatchedPool, longest_silence, watching
-from preceptor.adapters.storage.statements import Row, Statement
+from preceptor.adapters.storage.log import sealed_after
+from preceptor.adapters.storage.postgres_executor import COMMIT, PostgresExecutor
+from preceptor.adapters.storage.silence import WatchedPool, longest_silence, watching
+from preceptor.adapters.storage.statements import Row
 from preceptor.adapters.storage.tails import Tail, Tails
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import CannotStart, Conflict, DiskFull, ShuttingDown, Unavailable
 from preceptor.domain.ids import OrgId, StreamId
+from preceptor.domain.log import Event, Head, NewEvent
 from preceptor.domain.ownership import Owner
-from preceptor.engine.ports import Program
+from preceptor.engine.ports import Program, Work
 
 Result = TypeVar("Result")
 
 POOL = 16
-ROWS = 50
-"""Most in one statement."""
 PATIENCE = 5.0
 """Seconds to wait for a connection, and for a statement, before we say that the database is not there."""
 BESIDE = 2
@@ -49,12 +51,11 @@ One whose process stands still is ended, so that what it holds does not keep oth
 
 
 TENANT_ROLE = "preceptor_tenant"
-OPEN = "SELECT clock_timestamp(), set_config('role', %(role)s, true), set_config('preceptor.org', %(org)s, true)"
-"""One round trip that puts up the fence and reads the clock. The role `none` means: stay who you are."""
-OPEN_TO_READ: Final = OPEN + ", set_config('transaction_read_only', 'on', true)"
-READING: Final = (OPEN_TO_READ,)
-WRITING: Final = (OPEN,)
-BLIND: Final = ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", OPEN)
+FENCE = "SELECT clock_timestamp(), set_config('role', {role}, true), set_config('preceptor.org', {org}, true)"
+"""Puts up the fence and reads the clock. The role `none` means: stay who you are."""
+READING: Final = f"BEGIN READ ONLY; {FENCE}"
+WRITING: Final = f"BEGIN; {FENCE}"
+BLIND: Final = f"BEGIN ISOLATION LEVEL READ COMMITTED; {FENCE}"
 """For changes that do not depend on what was read: they wait for each other instead of racing."""
 RACES = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
 
@@ -63,32 +64,6 @@ NO_FENCE = (
     f"Connect as a plain owner of the database, or let a superuser GRANT {TENANT_ROLE} to this one."
 )
 BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-
-
-@dataclass(slots=True)
-class PostgresExecutor:
-    connection: AsyncConnection[Row]
-    watch: Watch
-    heads: Heads = field(default_factory=Heads)
-    trails: None = None
-
-    async def all(self, statement: Statement, values: Row) -> list[Row]:
-        self.watch.asked()
-        cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
-        return await cursor.fetchall()
-
-    async def run(self, statement: Statement, values: Row) -> int:
-        self.watch.asked()
-        cursor = await self.connection.execute(cast("LiteralString", statement.postgres), values)
-        return cursor.rowcount
-
-    async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
-        """As one statement: a process that stands still within a pipeline would hold its locks without end."""
-        for at in range(0, len(rows), ROWS):
-            some = rows[at : at + ROWS]
-            values = [value for row in some for value in row]
-            self.watch.asked()
-            await self.connection.execute(cast("LiteralString", statement.of_rows(len(some))), values)
 
 
 class PostgresStore:
@@ -108,6 +83,8 @@ class PostgresStore:
         self._role = role
         self._silence = silence
         self._committed = committed
+        self._heard = datetime.now(UTC), time.monotonic()
+        """What PostgreSQL's clock said last, and when that was."""
         self._queues: defaultdict[OrgId, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Where an organisation's transactions that lost a race line up, so that each loses only once."""
 
@@ -144,9 +121,31 @@ class PostgresStore:
         began = time.perf_counter()
         with of_serving():
             result = await (self._transact(owner, program, BLIND) if blind else self._settle(owner, program))
-        if self._committed is not None:
-            self._committed(1, time.perf_counter() - began)
+        self._tell(began)
         return result
+
+    async def append(self, owner: Owner, stream: StreamId, new: Sequence[NewEvent], head: Head) -> list[Event]:
+        """In one round trip, where the stream ends in `head`. Where it may not, or nobody knows, in the usual way."""
+        at, heard = self._heard
+        now = at + timedelta(seconds=time.monotonic() - heard)
+        wanted = sealed_after(head, owner.org_id, stream, new, now)
+
+        async def program(work: Work) -> list[Event]:
+            there = await work.log.hold(stream)
+            if there is not None and there.hash == wanted[-1].hash:
+                return wanted  # it was written, only no one could say so
+            return await work.log.append(stream, new, epoch=head.epoch)
+
+        with suppress(psycopg.OperationalError):
+            began = time.perf_counter()
+            if await self._added(owner, head, wanted):
+                self._tell(began)
+                self.tails.wake([((owner.org_id, stream), wanted)])
+                return wanted
+        added = await self.write(owner, program)
+        if added is wanted:
+            self.tails.wake([((owner.org_id, stream), wanted)])
+        return added
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         await self.tails.wait(self.read, (org, stream), after, patience)
@@ -161,6 +160,10 @@ class PostgresStore:
     async def close(self) -> None:
         await self._pool.close(timeout=2)
 
+    def _tell(self, began: float) -> None:
+        if self._committed is not None:
+            self._committed(1, time.perf_counter() - began)
+
     async def _settle(self, owner: Owner, program: Program[Result]) -> Result:
         """Run again what lost a race, this time in a queue."""
         queue = self._queues[owner.org_id]
@@ -174,43 +177,56 @@ class PostgresStore:
                     return await self._transact(owner, program, WRITING)
             return await self._transact(owner, program, WRITING)
 
-    async def _transact(self, owner: Owner, program: Program[Result], opening: tuple[LiteralString, ...]) -> Result:
+    async def _transact(self, owner: Owner, program: Program[Result], opening: str) -> Result:
         for _ in range(POOL):
             with suppress(Stale):
                 return await self._attempt(owner, program, opening)
         return await self._attempt(owner, program, opening)
 
-    async def _attempt(self, owner: Owner, program: Program[Result], opening: tuple[LiteralString, ...]) -> Result:
+    async def _attempt(self, owner: Owner, program: Program[Result], opening: str) -> Result:
         work: SqlWork | None = None
-        watch: Watch | None = None
+        executor: PostgresExecutor | None = None
         try:
-            async with self._pool.connection() as connection:
-                reach("postgres.begin")
-                with watching(connection, self._silence) as watch:
-                    async with connection.transaction():
-                        work = await self._opened(connection, watch, owner, opening)
-                        result = await program(work)
-                        watch.asked()
-                        reach("postgres.before-commit")
-                    reach("postgres.after-commit")
+            async with self._connected() as executor:
+                opened = await executor.send(_opening(opening, self._role, owner.org_id))
+                opened.nextset()
+                work = SqlWork(executor, owner.org_id, (await opened.fetchall())[0][0])
+                self._heard = work.now, time.monotonic()
+                result = await program(work)
+                reach("postgres.before-commit")
+                await executor.send(COMMIT)
         except (PoolTimeout, PoolClosed):
             raise
         except psycopg.OperationalError as error:
-            if work is None and not (watch and watch.cut):
+            if work is None and not (executor and executor.watch.cut):
                 raise Stale from error
             raise
         self.tails.wake(work.grown)
         return result
 
-    async def _opened(
-        self, connection: AsyncConnection[Row], watch: Watch, owner: Owner, opening: tuple[LiteralString, ...]
-    ) -> SqlWork:
-        *before, last = opening
-        for statement in before:
-            await connection.execute(statement)
-        opened = await connection.execute(last, {"role": self._role, "org": owner.org_id})
-        [row] = await opened.fetchall()
-        return SqlWork(PostgresExecutor(connection, watch), owner.org_id, row[0])
+    async def _added(self, owner: Owner, head: Head, wanted: Sequence[Event]) -> bool:
+        async with self._connected() as executor:
+            reach("postgres.before-commit")
+            return await executor.append(_opening(BLIND, self._role, owner.org_id), head, wanted)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[PostgresExecutor]:
+        """A connection for one transaction, which is undone if it fails."""
+        async with self._pool.connection() as connection:
+            reach("postgres.begin")
+            with watching(connection, self._silence) as watch:
+                try:
+                    yield PostgresExecutor(connection, watch)
+                except BaseException:
+                    with suppress(psycopg.Error):
+                        await connection.rollback()
+                    raise
+                reach("postgres.after-commit")
+
+
+@lru_cache(maxsize=1024)
+def _opening(opening: str, role: str, org: OrgId) -> str:
+    return opening.format(role=quote(role), org=quote(org))
 
 
 def _how_to_connect(url: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class SqlPublished:
     async def put(self, publication: Publication) -> None:
         columns = _columns(publication)
         if not await self.work.run(REPLACE, **columns):
-            await self.work.run(ADD, **columns)
+            await self.work.put(ADD, **columns)
 
     async def find(self, instruction_id: InstructionId) -> Publication | None:
         """A version that any organisation published, withdrawn ones too."""

@@ -13,7 +13,7 @@ class SqlReplays:
     work: Transaction
 
     async def add(self, replay: TaskId, item: ItemRow) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD,
             replay=replay,
             place=item.place,

@@ -15,7 +15,7 @@ class SqlSignIns:
 
     async def add(self, token_hash: str, owner: Owner, expires_at: datetime) -> None:
         row = {"token_hash": token_hash, "owner": owner.model_dump_json(), "expires": to_micros(expires_at)}
-        await self.work.run(ADD, **row)
+        await self.work.put(ADD, **row)
 
     async def redeem(self, token_hash: str) -> Owner | None:
         """Use a token up. Of two who try at once, the delete lets one win."""

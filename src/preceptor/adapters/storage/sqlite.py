@@ -17,14 +17,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from preceptor.adapters.storage.connection import Grown, Heads
+from preceptor.adapters.storage.driving import run_through
 from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.tails import Tail, Tails
 from preceptor.adapters.storage.trails import Ends, Trails
 from preceptor.adapters.storage.work import SqlWork
-from preceptor.domain.errors import PreceptorError, ShuttingDown
+from preceptor.domain.errors import ShuttingDown
 from preceptor.domain.ids import OrgId, StreamId
+from preceptor.domain.log import Event, Head, NewEvent
 from preceptor.domain.ownership import Owner
 from preceptor.engine.ports import Program, World
 
@@ -65,6 +67,10 @@ class SqliteExecutor:
     async def run(self, statement: Statement, values: Row) -> int:
         self.wrote = True
         return self.connection.execute(statement.sqlite, values).rowcount
+
+    async def put(self, statement: Statement, values: Row) -> None:
+        self.wrote = True
+        self.connection.execute(statement.sqlite, values)
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
         self.wrote = True
@@ -149,6 +155,9 @@ class SqliteStore:
         self._waiting.append(Job(owner, program, answer))
         self._bell.set()
         return await answer
+
+    async def append(self, owner: Owner, stream: StreamId, new: Sequence[NewEvent], head: Head) -> list[Event]:
+        return await self.write(owner, lambda work: work.log.append(stream, new, epoch=head.epoch))
 
     async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
         await self.tails.wait(self.read, (org, stream), after, patience)
@@ -299,21 +308,3 @@ class Spoiled(Exception):
 
 def _typed(error: BaseException) -> BaseException:
     return of_sqlite(error) if isinstance(error, sqlite3.Error | OSError) else error
-
-
-def run_through(program: Program[Result], work: SqlWork) -> Result:
-    """Drive a coroutine that only awaits its unit of work, which on SQLite never waits."""
-    coroutine: Any = program(work)
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    coroutine.close()
-    raise AwaitedOutside
-
-
-class AwaitedOutside(PreceptorError):
-    """A mistake in our own code: a transaction awaited something other than its unit of work."""
-
-    def __str__(self) -> str:
-        return "A transaction may await nothing but its unit of work."

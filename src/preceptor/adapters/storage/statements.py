@@ -27,5 +27,12 @@ class Statement:
         into, _, row = self.postgres.partition(" VALUES ")
         return " VALUES ".join((into, ", ".join([row] * count)))
 
+    @cache  # noqa: B019 - as above
+    def of_rows_if(self, condition: "Statement", count: int) -> str:
+        """The same, if another statement returns anything: that one's values come first."""
+        into, _, rows = self.of_rows(count).partition(" VALUES ")
+        chosen = f"SELECT * FROM (VALUES {rows}) AS one WHERE EXISTS (SELECT FROM found)"  # noqa: S608 - all ours
+        return f"WITH found AS ({condition.postgres}) {into} {chosen}"
+
     def in_place(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple([values[name] for name in self.names])

@@ -33,7 +33,7 @@ class SqlTasks:
     work: Transaction
 
     async def add(self, row: TaskRow) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD,
             id=row.task_id,
             kind=row.kind.value,
@@ -66,7 +66,7 @@ class SqlTasks:
 
     async def keep(self, row: TaskRow) -> None:
         """Write down how it stands; who carries it out stays."""
-        await self.work.run(
+        await self.work.put(
             KEEP,
             named=row.task_id,
             to_open=int(row.open),
@@ -102,7 +102,7 @@ class SqlTasks:
         return [(org, task) for org, task in await self.work.all(TO_CANCEL, by=worker)]
 
     async def use(self, task_id: TaskId, conversation: ConversationId) -> None:
-        await self.work.run(USE, conversation=conversation, task=task_id)
+        await self.work.put(USE, conversation=conversation, task=task_id)
 
     async def using(self, conversation: ConversationId) -> list[TaskId]:
         return [row[0] for row in await self.work.all(USING, of=conversation)]

@@ -35,7 +35,7 @@ class SqlTurns:
     work: Transaction
 
     async def add(self, turn: TurnRow) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD,
             id=turn.turn_id,
             conversation=turn.conversation_id,
@@ -80,7 +80,7 @@ class SqlTurns:
     async def take(self, turn: TurnRow) -> bool:
         """Give the turn to this worker and epoch; False if it has ended meanwhile."""
         return bool(
-            await self.work.run(
+            await self.work.put(
                 TAKE,
                 named=turn.turn_id,
                 to_worker=turn.worker,

@@ -13,7 +13,7 @@ class SqlUsers:
     work: Transaction
 
     async def add(self, user: User) -> None:
-        await self.work.run(ADD, id=user.user_id, body=user.model_dump_json())
+        await self.work.put(ADD, id=user.user_id, body=user.model_dump_json())
 
     async def find(self, user_id: UserId) -> User | None:
         row = await self.work.one(FIND, id=user_id)

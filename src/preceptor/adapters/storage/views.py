@@ -14,7 +14,7 @@ class SqlViews:
     work: Transaction
 
     async def add(self, view: View) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD, id=view.view_id, conversation=view.conversation_id, step=view.step, body=encode(view).decode()
         )
 

@@ -36,15 +36,15 @@ class SqlWebhooks:
     work: Transaction
 
     async def add(self, webhook: Webhook, sealed: bytes) -> None:
-        await self.work.run(ADD, id=webhook.webhook_id, sealed=sealed, body=webhook.model_dump_json())
+        await self.work.put(ADD, id=webhook.webhook_id, sealed=sealed, body=webhook.model_dump_json())
 
     async def replace(self, webhook: Webhook) -> None:
-        await self.work.run(REPLACE, named=webhook.webhook_id, to_body=webhook.model_dump_json())
+        await self.work.put(REPLACE, named=webhook.webhook_id, to_body=webhook.model_dump_json())
 
     async def remove(self, webhook_id: str) -> None:
         """With everything that was ever sent to it."""
-        await self.work.run(FORGET, of=webhook_id)
-        await self.work.run(REMOVE, named=webhook_id)
+        await self.work.put(FORGET, of=webhook_id)
+        await self.work.put(REMOVE, named=webhook_id)
 
     async def find(self, webhook_id: str) -> tuple[Webhook, bytes] | None:
         row = await self.work.one(FIND, named=webhook_id)
@@ -59,7 +59,7 @@ class SqlDeliveries:
     work: Transaction
 
     async def add(self, delivery: Delivery, message: bytes) -> None:
-        await self.work.run(
+        await self.work.put(
             ADD_DELIVERY,
             id=delivery.delivery_id,
             webhook=delivery.webhook_id,
@@ -74,7 +74,7 @@ class SqlDeliveries:
 
     async def keep(self, delivery: Delivery) -> None:
         """Write down how it stands. Nobody holds it any more."""
-        await self.work.run(
+        await self.work.put(
             KEEP,
             named=delivery.delivery_id,
             to_open=int(delivery.status is DeliveryStatus.PENDING),

@@ -42,6 +42,11 @@ MOVE = Statement(
     'UPDATE streams SET seq=%s::BIGINT, hash=%s WHERE streams.org = %s::VARCHAR COLLATE "C" AND streams.id = %s::VARCHAR COLLATE "C"',
     ("to_seq", "to_hash", "org", "named"),
 )
+MOVE_FROM = Statement(
+    "UPDATE streams SET seq=?, hash=? WHERE streams.org = ? AND streams.id = ? AND streams.seq = ? AND streams.hash = ? AND streams.epoch = ? AND streams.grown = 1 RETURNING 1",
+    'UPDATE streams SET seq=%s::BIGINT, hash=%s WHERE streams.org = %s::VARCHAR COLLATE "C" AND streams.id = %s::VARCHAR COLLATE "C" AND streams.seq = %s::BIGINT AND streams.hash = %s AND streams.epoch = %s::INTEGER AND streams.grown = 1 RETURNING 1',
+    ("to_seq", "to_hash", "org", "named", "from_seq", "from_hash", "of_epoch"),
+)
 MOVE_TAKING = Statement(
     "UPDATE streams SET seq=?, hash=?, epoch=? WHERE streams.org = ? AND streams.id = ?",
     'UPDATE streams SET seq=%s::BIGINT, hash=%s, epoch=%s::INTEGER WHERE streams.org = %s::VARCHAR COLLATE "C" AND streams.id = %s::VARCHAR COLLATE "C"',

@@ -18,6 +18,20 @@ MOVE = compiled(
     .where(mine(streams), streams.c.id == bindparam("named"))
     .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
 )
+# For one who believes to know where a stream ends. One that is not marked is moved in the usual way.
+MOVE_FROM = compiled(
+    update(streams)
+    .where(
+        mine(streams),
+        streams.c.id == bindparam("named"),
+        streams.c.seq == bindparam("from_seq"),
+        streams.c.hash == bindparam("from_hash"),
+        streams.c.epoch == bindparam("of_epoch"),
+        streams.c.grown == ONE,
+    )
+    .values(seq=bindparam("to_seq"), hash=bindparam("to_hash"))
+    .returning(ONE)
+)
 MOVE_TAKING = compiled(
     update(streams)
     .where(mine(streams), streams.c.id == bindparam("named"))
