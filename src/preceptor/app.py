@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
@@ -83,8 +84,7 @@ CARRIERS: dict[TaskKind, Carrier] = {
 """How each kind of task is carried out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preceptor(Features):
+class Preceptor(Features, frozen=True):
     """Everything a surface can ask for, one attribute per feature, acting for one caller."""
 
     announce: Callable[[str | None], None]

@@ -1,7 +1,8 @@
 """What an organisation sets up, one attribute per feature: people, agents, connections, and the instruction library."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from preceptor.domain.ownership import SYSTEM
 from preceptor.engine.session import Session
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from preceptor.engine.webhooks import Webhooks
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(msgspec.Struct, frozen=True):
     session: Session
     settings: Settings
 

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from preceptor.adapters.connections import Connections
 from preceptor.adapters.guardians.choosing import guardian_of
@@ -36,8 +37,7 @@ RECOVERY, EXPERIMENTS, RETENTION = "*/10 * * * * *", "30 * * * * *", "0 17 * * *
 INSTALL = "pip install 'preceptor[durable]'."
 
 
-@dataclass(frozen=True, slots=True)
-class Hands:
+class Hands(msgspec.Struct, frozen=True):
     """Carries out what waits for a process that has room."""
 
     turns: Turns

@@ -2,9 +2,9 @@
 
 import os
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from pydantic import SecretStr
 
 from preceptor.domain.errors import CannotStart
@@ -12,8 +12,7 @@ from preceptor.domain.errors import CannotStart
 PREFIX = "PRECEPTOR_"
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
+class Secrets(msgspec.Struct, frozen=True):
     admin_key: str
     secret_key: str
 

@@ -2,12 +2,13 @@ import importlib
 import pkgutil
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 import preceptor
 from preceptor import Preceptor

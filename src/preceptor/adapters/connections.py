@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from preceptor.adapters.models.registry import ANTHROPIC, OPENAI, ModelRegistry, base_of
 from preceptor.domain.errors import Invalid
 from preceptor.domain.mcp_servers import Approved, Offer, full_name, spec_of
@@ -26,8 +28,7 @@ READ = 300.0
 """Seconds in which a server says at least something."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnModels:
+class OwnModels(msgspec.Struct, frozen=True):
     """The models of the installation, and before them those of an organisation's own providers."""
 
     base: Models
@@ -60,8 +61,7 @@ class OwnModels:
         return self.registry.counter_of(self.find(name))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTools:
+class OwnTools(msgspec.Struct, frozen=True):
     """The tools of the installation, and the approved ones of an organisation's MCP servers."""
 
     base: Tools

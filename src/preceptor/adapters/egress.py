@@ -15,6 +15,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from preceptor.domain.errors import CannotStart, Invalid
 
 if TYPE_CHECKING:
@@ -38,8 +40,7 @@ class NotAllowedOut(Invalid):
     sentence: str = "That address may not be called. Ask the operator to add it to PRECEPTOR_EGRESS_ALLOW."
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(msgspec.Struct, frozen=True):
     """Where calls may go. Only the operator's own addresses may lie in a private network."""
 
     scheme: str

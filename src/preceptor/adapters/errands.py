@@ -5,10 +5,10 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 import structlog
 from dbos import DBOS, DBOSClient, EnqueueOptions, Serializer, WorkflowStatus
@@ -45,11 +45,10 @@ class Json(Serializer):
         return "json"
 
 
-@dataclass(slots=True)
-class Queues:
+class Queues(msgspec.Struct):
     client: DBOSClient
     engine: sa.Engine
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(4, "errands"))
+    pool: ThreadPoolExecutor = msgspec.field(default_factory=lambda: ThreadPoolExecutor(4, "errands"))
 
     @classmethod
     async def open(cls, url: str) -> "Queues":

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 import structlog
 from dbos import DBOS, DBOSConfig, ScheduleInput
@@ -26,8 +26,7 @@ _log = structlog.get_logger(__name__)
 Chore = Callable[[], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(msgspec.Struct, frozen=True):
     """How much of each kind may go on at once."""
 
     worker: int
@@ -35,8 +34,7 @@ class Room:
     org_starts_per_minute: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(msgspec.Struct, frozen=True):
     name: str
     room: Room
     carry: Callable[[Errand], Awaitable[None]]
@@ -46,7 +44,7 @@ class Worker:
     """Done by one worker of all, when the schedule says so: by name the schedule and what to do."""
     grace: float
     """Seconds in which it may finish what it is at when it is told to stop."""
-    at_work: "set[asyncio.Task[Any]]" = field(default_factory=lambda: set())  # noqa: PLW0108 - pyright wants it
+    at_work: "set[asyncio.Task[Any]]" = set()
 
     async def take_up(self, errand: Errand) -> None:
         task = asyncio.current_task()

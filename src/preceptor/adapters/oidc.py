@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import httpx2
 import jwt
+import msgspec
 from jwt.algorithms import AllowedPublicKeys
 from jwt.types import Options
 from pydantic import BaseModel, ValidationError
@@ -60,8 +61,7 @@ class OidcMisconfigured(Invalid):
     code: ClassVar[str] = "oidc_misconfigured"
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(msgspec.Struct, frozen=True):
     """What the issuer vouches for, in its own words."""
 
     subject: str
@@ -72,8 +72,7 @@ class Claims:
     nonce: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimNames:
+class ClaimNames(msgspec.Struct, frozen=True):
     org: str = "org"
     role: str = "role"
     group: str = "group"
@@ -128,8 +127,7 @@ class OidcVerifier:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(msgspec.Struct, frozen=True):
     id: str | None
     algorithms: frozenset[str]
     public: AllowedPublicKeys

@@ -6,12 +6,12 @@ The code is bound to this browser by `state`, to this request by `nonce`, and to
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 import httpx2
+import msgspec
 from pydantic import BaseModel, ValidationError
 
 from preceptor.adapters.oidc import (
@@ -40,8 +40,7 @@ class _Tokens(BaseModel):
     id_token: str
 
 
-@dataclass(frozen=True, slots=True)
-class OidcSignIn:
+class OidcSignIn(msgspec.Struct, frozen=True):
     issuer: str
     client_id: str
     verifier: OidcVerifier

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field
 from traceback import format_exception
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from preceptor.engine.journal import Torn
 
@@ -14,8 +15,7 @@ LOUDER = 0.5
 """Seconds before a task that was told to stop is told again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(msgspec.Struct, frozen=True):
     task: "asyncio.Task[None]"
 
     async def wait(self) -> None:
@@ -31,11 +31,10 @@ class Running:
         return self.task.done()
 
 
-@dataclass(frozen=True, slots=True)
-class InProcess:
+class InProcess(msgspec.Struct, frozen=True):
     """Keeps hold of what it started, so that none of it is lost or left behind."""
 
-    tasks: "set[asyncio.Task[None]]" = field(default_factory=lambda: set())  # noqa: PLW0108 - pyright wants it
+    tasks: "set[asyncio.Task[None]]" = set()
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> Running:
         task = asyncio.create_task(work, name=name)

@@ -1,8 +1,9 @@
 """Counting tokens as models do, without asking anyone: the vocabularies are part of the installation."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.models import Vocabulary
 
@@ -17,8 +18,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(msgspec.Struct, frozen=True):
     """Text is text: what looks like a special token counts as the characters it is written with."""
 
     vocabulary: Vocabulary

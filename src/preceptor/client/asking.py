@@ -2,12 +2,12 @@
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 from urllib.parse import quote
 
 import httpx2
+import msgspec
 import orjson
 from pydantic import BaseModel, SecretStr, TypeAdapter
 from pydantic.alias_generators import to_snake
@@ -36,15 +36,14 @@ class Unreachable(ApiError):
     """No answer came, however often we asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """One request, as it is sent however often."""
 
     method: str
     path: str
-    query: dict[str, Any] = field(default_factory=dict[str, Any])
+    query: dict[str, Any] = {}
     body: bytes | None = None
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    headers: dict[str, str] = {}
 
 
 class AsyncCall(Protocol[Answer_co]):

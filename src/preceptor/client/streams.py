@@ -1,9 +1,9 @@
 """The events of a turn, as they come over the wire."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import orjson
 
 from preceptor.surfaces.rest.shapes import TurnAnswer
@@ -11,8 +11,7 @@ from preceptor.surfaces.rest.shapes import TurnAnswer
 ENDS = frozenset({"turn.completed", "turn.blocked", "turn.clarify", "turn.failed", "turn.cancelled"})
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """One row of the conversation's log."""
 
     seq: int
@@ -30,15 +29,14 @@ class Event:
         return TurnAnswer.model_validate_json(orjson.dumps(self.data), extra="ignore") if self.kind in ENDS else None
 
 
-@dataclass
-class Lines:
+class Lines(msgspec.Struct):
     """Takes lines and gives whole events."""
 
     seq: int = 0
     """Of the last whole event."""
     _id: int = 0
     _kind: str = ""
-    _data: list[str] = field(default_factory=list[str])
+    _data: list[str] = []
 
     def feed(self, line: str) -> Iterator[Event]:
         name, _, value = line.partition(":")

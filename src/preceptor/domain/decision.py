@@ -8,10 +8,12 @@ cannot be loaded.
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from itertools import product
 from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
 
 from preceptor.domain.errors import Invalid
 
@@ -35,8 +37,7 @@ class Is:
         return " or ".join(_word(value) for value in self.values)
 
 
-@dataclass(frozen=True, slots=True)
-class AtLeast:
+class AtLeast(msgspec.Struct, frozen=True):
     bound: float
 
     def holds(self, value: Any) -> bool:
@@ -46,8 +47,7 @@ class AtLeast:
         return f">= {self.bound!r}"
 
 
-@dataclass(frozen=True, slots=True)
-class Below:
+class Below(msgspec.Struct, frozen=True):
     """Less, or not known: what is not a number is never enough."""
 
     bound: float
@@ -59,8 +59,7 @@ class Below:
         return f"< {self.bound!r} or unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """Missing, or not a number."""
 
     def holds(self, value: Any) -> bool:
@@ -88,8 +87,7 @@ NUMBER = Number.NUMBER
 Input = Sequence[object] | Number
 
 
-@dataclass(frozen=True, slots=True)
-class Row(Generic[Outcome]):
+class Row(msgspec.Struct, Generic[Outcome], frozen=True):
     """All conditions hold together; an input without one may be anything."""
 
     name: str
@@ -97,8 +95,7 @@ class Row(Generic[Outcome]):
     then: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Hit(Generic[Outcome]):
+class Hit(msgspec.Struct, Generic[Outcome], frozen=True):
     """A decision with its provenance: what was decided, by which row of which version of which table."""
 
     outcome: Outcome
@@ -212,8 +209,8 @@ def markdown(table: Table[Any, Any]) -> str:
 
 def outputs(outcome: Any) -> dict[str, str]:
     """An outcome in words, each part by its name."""
-    if is_dataclass(outcome):
-        return {each.name: _word(getattr(outcome, each.name)) for each in fields(outcome)}
+    if isinstance(outcome, msgspec.Struct):
+        return {name: _word(getattr(outcome, name)) for name in outcome.__struct_fields__}
     return {"then": _word(outcome)}
 
 

@@ -67,8 +67,7 @@ class Fenced(Conflict):
         return f"Another worker has taken over {self.stream!r}; this one must stop. Read the stream again."
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(msgspec.Struct, frozen=True):
     """A place where the log is not what was written."""
 
     org: str
@@ -124,8 +123,7 @@ def seal(
     return sealed
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """Where the database itself says a stream ends, and what it says of the last checkpoint that told of it."""
 
     head: Head
@@ -135,8 +133,7 @@ class Ending:
     """Whether the next checkpoint will tell of the stream again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(msgspec.Struct, frozen=True):
     """What a checkpoint or an anchor remembers of a stream: that the row at `seq` had this hash."""
 
     seq: int

@@ -1,7 +1,8 @@
 """Who owns a thing, who is calling, and what each role may do."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from preceptor.domain.errors import Refused
 from preceptor.domain.ids import GroupId, OrgId, UserId
@@ -80,8 +81,7 @@ def permissions_of(role: Role, org_id: OrgId) -> frozenset[Permission]:
     return ROLES[role]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who is asking, and what they may do. Everything below a surface acts for one."""
 
     owner: Owner

@@ -1,9 +1,10 @@
 """Accepting a user's message: everything a turn uses is resolved here, once, in one transaction with the message."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
@@ -53,8 +54,7 @@ class TurnInProgress(Conflict):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """What a caller wants said, and how."""
 
     conversation: Conversation
@@ -62,15 +62,14 @@ class Wanted:
     parameters: RequestParameters
     again: Again | None = None
     """Say it in the place of something that was said before."""
-    client: Client = Client()  # noqa: RUF009 - it never changes
+    client: Client = Client()
     loaded: Loaded | None = None
     """What the agent is told, where that was worked out before."""
     waits: bool = False
     """For whichever process has room for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(msgspec.Struct, frozen=True):
     """Who answers: an agent in its arms, with all that it is taken with."""
 
     agent: Agent

@@ -2,9 +2,9 @@
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 import orjson
 from pydantic import AwareDatetime
 
@@ -30,8 +30,7 @@ class SignInLink(Value):
     expires_at: AwareDatetime
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """Looks up credentials for the whole installation: at that moment nobody knows yet whose they are."""
 
     session: Session

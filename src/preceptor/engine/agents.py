@@ -1,8 +1,9 @@
 """Agents: create, read, change, list."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent
 from preceptor.domain.errors import Conflict, Invalid, NotFound
@@ -25,8 +26,7 @@ from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Agents:
+class Agents(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewAgent | None = None, **fields: Any) -> ShownAgent:

@@ -1,8 +1,9 @@
 """Carrying out the plan of a bundle, inside one transaction."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assignment import NewAssignment
@@ -26,8 +27,7 @@ from preceptor.engine.shelf import Shelf, found
 BROUGHT_IN = "brought in with a bundle"
 
 
-@dataclass(frozen=True, slots=True)
-class Book:
+class Book(msgspec.Struct, frozen=True):
     """A family that is being added to: it is written once, when all of it has arrived."""
 
     shelf: Shelf
@@ -39,15 +39,14 @@ class Book:
         return next((one for one in versions if one.version == number), newest_of(versions))
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True):
     """A bundle on its way in. `ids` are given to what is new; `homes` is where each instruction of the bundle went."""
 
     work: Work
     caller: Caller
     ids: Iterator[str]
-    homes: dict[str | int, FamilyId] = field(default_factory=dict[str | int, FamilyId])
-    books: dict[FamilyId, Book] = field(default_factory=dict[FamilyId, Book])
+    homes: dict[str | int, FamilyId] = {}
+    books: dict[FamilyId, Book] = {}
 
     async def carry_out(self, task: Task) -> Step:
         home = task.step.family_id or self.homes.get(id(task.bundled))

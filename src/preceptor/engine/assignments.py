@@ -1,8 +1,9 @@
 """Assignments: give an instruction to an agent, list, change, take away."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
@@ -21,8 +22,7 @@ from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Assignments:
+class Assignments(msgspec.Struct, frozen=True):
     session: Session
 
     async def assign(self, agent_id: AgentId, given: NewAssignment | None = None, **fields: Any) -> AgentAssignment:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import ClassVar, Protocol
 
+import msgspec
 from pydantic import AwareDatetime, Field
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound, TooLarge
@@ -53,8 +54,7 @@ class SentElsewhere(Conflict):
     sentence: str = "This file was sent in another conversation. Upload it again to send it in this one."
 
 
-@dataclass(frozen=True, slots=True)
-class Attachments:
+class Attachments(msgspec.Struct, frozen=True):
     session: Session
     reader: FileReader
     most: int

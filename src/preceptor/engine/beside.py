@@ -1,8 +1,8 @@
 """Conversations that a tool call starts beside its own. They go on by themselves, whatever becomes of the caller."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 from preceptor.domain.conversations.conversation import Conversation, NewConversation
@@ -20,8 +20,7 @@ from preceptor.engine.session import Session
 from preceptor.engine.starting import start
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True):
     session: Session
     begin: Callable[[TurnId, Program[tuple[Run, int]]], Awaitable[Taken]]
     settled: Callable[[Taken], Awaitable[Ended]]

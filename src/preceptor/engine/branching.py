@@ -18,8 +18,7 @@ NOT_AN_ANSWER = "That message is not part of a turn, so there is nothing to answ
 NOT_A_QUESTION = "Only what a user said can be edited. Name a message with the role `user`."
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(msgspec.Struct, frozen=True):
     """Where to go back to: to a question, or to the one that a message is part of the answer to. None: the last."""
 
     change: Change

@@ -22,8 +22,7 @@ from preceptor.engine.talk import MessagePlace
 from preceptor.engine.voice import counted, keep
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(msgspec.Struct, frozen=True):
     """What a client has besides its question."""
 
     brought: tuple[Brought, ...] = ()

@@ -1,7 +1,8 @@
 """Bundles: a library taken out whole, compared with a file, and brought in. Bringing in is one transaction."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import InstructionId
@@ -20,8 +21,7 @@ from preceptor.engine.session import Session
 PAGE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Bundles:
+class Bundles(msgspec.Struct, frozen=True):
     session: Session
 
     async def export(self, *, history: bool = True, assignments: bool = False) -> Bundle:

@@ -1,7 +1,8 @@
 """Carrying a turn to its end: through failures of the storage, and past whatever no stage knew how to deal with."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from preceptor.domain.conversations.view import root
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
@@ -25,8 +26,7 @@ EXHAUSTED = "The turn was taken up again too often, and ended its process each t
 UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(msgspec.Struct):
     """A turn that goes on by itself."""
 
     turn_id: TurnId

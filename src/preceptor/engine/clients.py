@@ -1,7 +1,10 @@
 """Clients that keep their own history: their messages are matched to a conversation of ours, or begin one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.conversations.conversation import Conversation, NewConversation
 from preceptor.domain.errors import Conflict, Invalid, NotFound
@@ -24,8 +27,7 @@ LAST = 100
 """So many of the newest messages are looked through for calls that wait for a result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What a client asks: its whole history, the newest message last."""
 
     agent_id: str
@@ -53,8 +55,7 @@ class NothingSaid(Invalid):
     sentence: str = "The last message must be a user's, or the result of a tool, and say something."
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
+class Clients(msgspec.Struct, frozen=True):
     session: Session
 
     async def require(self, agent_id: str) -> None:

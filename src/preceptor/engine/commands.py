@@ -1,7 +1,6 @@
 """Carrying out commands: each begins something that is known again, or says that nobody can know."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -44,8 +43,7 @@ from preceptor.engine.starting import start
 from preceptor.engine.turns import Turns
 
 
-@dataclass(frozen=True, slots=True)
-class Doing:
+class Doing(msgspec.Struct, frozen=True):
     """A step that is carried out, with what it may do and what the steps before it put out."""
 
     session: Session

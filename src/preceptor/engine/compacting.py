@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from preceptor.domain.conversations.compaction import (
     Compaction,
     Dropping,
@@ -41,8 +43,7 @@ class ViewChangedMeanwhile(Conflict):
     sentence: str = "The conversation's view was changed meanwhile, so nothing was done. Read it again, then repeat."
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """What is to be compacted, as it was read."""
 
     look: Look
@@ -53,8 +54,7 @@ class Read:
     models: Models
 
 
-@dataclass(frozen=True, slots=True)
-class Compacting:
+class Compacting(msgspec.Struct, frozen=True):
     session: Session
     conversation_id: ConversationId
     wanted: Dropping | Squashing

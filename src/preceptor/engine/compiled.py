@@ -1,7 +1,6 @@
 """What agents are told, worked out once and kept until something changes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -138,8 +137,7 @@ class Compiled(msgspec.Struct, frozen=True, eq=False):
         return self.told.shown
 
 
-@dataclass(frozen=True, slots=True)
-class Compilations:
+class Compilations(msgspec.Struct, frozen=True):
     """Compiled results by organisation and agent, and versions that were read once: those never change.
 
     A result is used only where the audit trail still ends in the very event that it ended in then, and every change of
@@ -147,15 +145,11 @@ class Compilations:
     the change was made. Transactions that change the library must not read through this: they may be undone.
     """
 
-    results: dict[tuple[OrgId, AgentId], Compiled] = field(default_factory=dict[tuple[OrgId, AgentId], Compiled])
-    versions: dict[tuple[OrgId, InstructionId], Kept] = field(default_factory=dict[tuple[OrgId, InstructionId], Kept])
-    experiments: dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]] = field(
-        default_factory=dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]]
-    )
+    results: dict[tuple[OrgId, AgentId], Compiled] = {}
+    versions: dict[tuple[OrgId, InstructionId], Kept] = {}
+    experiments: dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]] = {}
     """Those that run with an agent, as the trail stood when it ended in this hash."""
-    arms: dict[tuple[OrgId, AgentId, str], tuple[bytes, Compiled]] = field(
-        default_factory=dict[tuple[OrgId, AgentId, str], tuple[bytes, Compiled]]
-    )
+    arms: dict[tuple[OrgId, AgentId, str], tuple[bytes, Compiled]] = {}
     """What an agent is told in the arms of experiments."""
 
     def keep(self, org: OrgId, compiled: Compiled) -> None:

@@ -1,6 +1,6 @@
 """Connecting: the means of one organisation are those of the installation, with its own models and tools."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.ids import OrgId

@@ -1,7 +1,6 @@
 """Contexts: the exact request behind a message, rebuilt from its manifest, with the source of every part."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -55,8 +54,7 @@ class Context(msgspec.Struct, frozen=True, rename="camel"):
     left_out: tuple[LeftOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Contexts:
+class Contexts(msgspec.Struct, frozen=True):
     session: Session
     formats: dict[str, Format]
 

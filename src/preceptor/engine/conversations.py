@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.agents import DEFAULT_AGENT
 from preceptor.domain.conversations.conversation import (
@@ -37,8 +38,7 @@ PATIENCE = 15.0
 """Seconds a reader of the log waits before it is told that there is nothing new, so that it can show it is alive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """Which conversations a list is about. None means any."""
 
     agent_id: str | None = None
@@ -47,8 +47,7 @@ class Wanted:
     user_id: UserId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Conversations:
+class Conversations(msgspec.Struct, frozen=True):
     session: Session
 
     async def start(self, given: NewConversation | None = None, **fields: Any) -> Conversation:

@@ -4,9 +4,12 @@ A message is claimed before it is posted and settled afterwards. Whoever dies in
 another: each arrives at least once, under the same id.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import OrgId
@@ -39,12 +42,11 @@ class Letter:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Deliveries:
+class Deliveries(msgspec.Struct, frozen=True):
     session: Session
     attempts: int
     first_pause: float
-    on_the_way: dict[str, tuple[str, Handle]] = field(default_factory=dict[str, tuple[str, Handle]])
+    on_the_way: dict[str, tuple[str, Handle]] = {}
 
     async def go_on(self, *, alone: bool) -> None:
         """Until it is stopped. Where no other process can be at work, what was claimed was left behind."""

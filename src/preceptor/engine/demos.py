@@ -1,7 +1,8 @@
 """The demo: a support agent with three instructions, and conversations that are labelled as what they are."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, ConversationId
@@ -56,8 +57,7 @@ INSTRUCTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Demos:
+class Demos(msgspec.Struct, frozen=True):
     session: Session
 
     async def there(self) -> bool:

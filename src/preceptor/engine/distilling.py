@@ -1,7 +1,8 @@
 """Distilling: once a turn has ended, what its delegations said gives way to what they found, if that is wanted."""
 
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from preceptor.domain.conversations.compaction import Squashing, Strategy
 from preceptor.domain.errors import PreceptorError

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
+
+import msgspec
 
 from preceptor.domain.errors import Invalid, NotFound
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
@@ -47,8 +48,7 @@ class Choice(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(msgspec.Struct, frozen=True):
     session: Session
 
     async def effective(self, agent_id: AgentId, at: datetime | None = None) -> EffectiveInstructions:

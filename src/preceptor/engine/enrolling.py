@@ -4,7 +4,6 @@ For agents without experiments nothing is looked up: which run is kept until the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,8 +38,7 @@ class Placed(NamedTuple):
         return None if arms is None else settings_of(arms, self.arm)
 
 
-@dataclass(frozen=True, slots=True)
-class Enrolled:
+class Enrolled(msgspec.Struct, frozen=True):
     """An agent as it is in its arms."""
 
     agent: Agent

@@ -1,6 +1,5 @@
 """Erasing: what was said in a conversation is taken out of the log for good. That something was, and its hash, stay."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -42,8 +41,7 @@ class _Refers(msgspec.Struct, rename="camel"):
 _CALL = msgspec.json.Decoder(_Refers)
 
 
-@dataclass(frozen=True, slots=True)
-class Erasing:
+class Erasing(msgspec.Struct, frozen=True):
     session: Session
 
     async def erase(self, conversation_id: ConversationId) -> Erased:

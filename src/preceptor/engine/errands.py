@@ -1,7 +1,8 @@
 """Errands: what is to go on by itself, in whichever process has room for it. The log stays the truth of what it is."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from preceptor.domain.ids import OrgId, UserId
 
@@ -10,8 +11,7 @@ NOBODY = ""
 """The worker of what waits to be taken up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(msgspec.Struct, frozen=True):
     """Something that waits to be taken up, as its stream stands now."""
 
     kind: str

@@ -4,9 +4,11 @@ claim → start what waits for nothing → carry it out → note how it ended �
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.executions.execution import Status, StepStatus
@@ -26,8 +28,7 @@ TAKEOVERS = 5
 EXHAUSTED = "The step was taken up again too often, and ended its process each time."
 
 
-@dataclass(slots=True)
-class ExecutionRun:
+class ExecutionRun(msgspec.Struct):
     claim: Claim
     session: Session
     """Acting with the permissions of whoever asked for it."""
@@ -35,7 +36,7 @@ class ExecutionRun:
     state: State
     replays: Replays
     began: float
-    resting: set[int] = field(default_factory=set[int])
+    resting: set[int] = set()
     """Steps that wait a little before they are tried again."""
 
     def note(self, fact: Fact) -> None:

@@ -1,8 +1,10 @@
 """Executions: ask for steps to be carried out, look at how far they are, stop them, try again what did not come off."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.executions.commands import (
@@ -38,8 +40,7 @@ PATIENCE = 15.0
 KIND = TaskKind.EXECUTION
 
 
-@dataclass(frozen=True, slots=True)
-class Executions:
+class Executions(msgspec.Struct, frozen=True):
     session: Session
     carriers: Mapping[TaskKind, Carrier]
 

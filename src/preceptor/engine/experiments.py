@@ -1,7 +1,8 @@
 """Experiments: design, start, stop, promote, and read what they have shown."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.experiments.assigning import Arm
@@ -27,8 +28,7 @@ AT_ONCE = 100
 GUARDRAIL = "guardrail_broken"
 
 
-@dataclass(frozen=True, slots=True)
-class Experiments:
+class Experiments(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewExperiment | None = None, **fields: Any) -> Experiment:

@@ -38,8 +38,7 @@ WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """What lies before a tape and could not be kept."""
 
     count: int = 0
@@ -62,7 +61,7 @@ class Fit:
     """What is on the tape, by its number in the view."""
     runs: tuple[Run, ...]
     counter: TokenCounter
-    before: Before = Before()
+    before: Before = Before()  # noqa: RUF009 - it never changes
     analyses: int = 1
     """Of how many turns the whole analysis is shown, the next one first."""
     summaries: dict[MessageId, Message] = field(default_factory=dict[MessageId, Message])

@@ -1,7 +1,5 @@
 """Foreseeing: what the next request of a conversation would show of its past, and why not the rest. Nothing is done."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from preceptor.domain.errors import NotFound
@@ -43,8 +41,7 @@ class ContextPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     invalidated: int
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseeing:
+class Foreseeing(msgspec.Struct, frozen=True):
     session: Session
 
     async def plan(self, conversation_id: ConversationId, parameters: RequestParameters) -> ContextPlan:

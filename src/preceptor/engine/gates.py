@@ -1,7 +1,8 @@
 """Gates of labels: set one, look at it, run its replay for a version that wants through."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Invalid, NotFound
 from preceptor.domain.ids import TaskId
@@ -16,8 +17,7 @@ from preceptor.engine.session import Session
 from preceptor.engine.shelf import Shelf, found
 
 
-@dataclass(frozen=True, slots=True)
-class Gates:
+class Gates(msgspec.Struct, frozen=True):
     session: Session
     replays: Replays
 

@@ -1,7 +1,8 @@
 """Glances: what a list shows of each conversation besides its title."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.messages.message import Message, Role
@@ -14,8 +15,7 @@ LOOKED_AT = 12
 """How many of the last messages are looked at for one with words in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
+class Glance(msgspec.Struct, frozen=True):
     conversation: Conversation
     messages: int
     tokens: int
@@ -29,8 +29,7 @@ class Glance:
     """Whether there are intermediate steps among the last messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Glances:
+class Glances(msgspec.Struct, frozen=True):
     session: Session
 
     async def at(self, conversations: Sequence[Conversation]) -> list[Glance]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
 from preceptor.domain.decision import Hit
 from preceptor.domain.errors import Invalid, Unavailable
 from preceptor.domain.reasoning.policy import GuardPolicy
@@ -20,8 +22,7 @@ class GuardUnavailable(Unavailable):
     retry_after: int = 5
 
 
-@dataclass(frozen=True, slots=True)
-class GuardClient:
+class GuardClient(msgspec.Struct, frozen=True):
     """A guardian, and the policy under which it is asked."""
 
     guardian: Guardian | None

@@ -1,8 +1,9 @@
 """Impact: what a change of an instruction or of an assignment would do, before it is made."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
@@ -52,8 +53,7 @@ class Imagined(NamedTuple):
         return resolve(row.pin, self.versions, named=row.instruction_id, labels=self.labels)
 
 
-@dataclass(frozen=True, slots=True)
-class Impacts:
+class Impacts(msgspec.Struct, frozen=True):
     session: Session
     counter: TokenCounter
 

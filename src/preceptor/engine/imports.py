@@ -1,7 +1,6 @@
 """Imports: conversations that were held elsewhere become conversations here, turn by turn, to be replayed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -66,8 +65,7 @@ class Missing(Protocol):
 Reader = Callable[[Sequence[Any], str], tuple[Sequence[Told], Sequence[Missing]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Imports:
+class Imports(msgspec.Struct, frozen=True):
     session: Session
     format_of: Callable[[Sequence[Any]], str]
     read: Reader
@@ -110,8 +108,7 @@ class Imports:
         return Scribe(work, self.session, agent, msgspec.structs.replace(pins, parameters=parameters), counter, kind)
 
 
-@dataclass(slots=True)
-class Scribe:
+class Scribe(msgspec.Struct):
     """Writes conversations down as if they had been held with this agent."""
 
     work: Work

@@ -1,7 +1,8 @@
 """The installation: what a fresh one starts with, and what is swept now and then."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from preceptor.domain.agents import DEFAULT_AGENT, Agent
 from preceptor.domain.keys import BOOTSTRAP, ApiKey, StoredKey, hash_of
@@ -20,8 +21,7 @@ SENT = timedelta(days=30)
 """How long what became of a message to a webhook is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(msgspec.Struct, frozen=True):
     session: Session
     retention: timedelta | None = None
     """How long after the last word a conversation is kept."""

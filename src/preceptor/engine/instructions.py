@@ -1,8 +1,9 @@
 """Instructions: create, read, list, revise, restore, move through their life, rate, copy, delete."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import FamilyId, InstructionId
@@ -36,8 +37,7 @@ Composition = tuple[Authored, dict[str, Any]]
 """What a new instruction says, and what is known about it besides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """Which instructions a list is about. None means any."""
 
     type: InstructionType | None = None
@@ -48,8 +48,7 @@ class Wanted:
     tags: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewInstruction | None = None, **fields: Any) -> Instruction:

@@ -1,7 +1,8 @@
 """API keys: mint, list, revoke."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import KeyId, UserId
@@ -14,8 +15,7 @@ from preceptor.engine.ports import Work, World
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(msgspec.Struct, frozen=True):
     session: Session
 
     async def mint(self, given: NewKey | None = None, **fields: Any) -> MintedKey:

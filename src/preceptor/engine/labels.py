@@ -1,7 +1,8 @@
 """Labels: names such as production that point at versions, and are moved by compare-and-set."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Invalid, NotFound
 from preceptor.domain.instructions.family import LabelRow
@@ -17,8 +18,7 @@ from preceptor.engine.session import Session
 from preceptor.engine.shelf import Shelf, found
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True):
     session: Session
 
     async def move(

@@ -1,7 +1,8 @@
 """Looking at a conversation at rest: no turn runs in it, and its view is the one that the caller knows."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import Run, View, shown
@@ -18,8 +19,7 @@ from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     conversation: Conversation
     view: View
     last: int

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import msgspec
 from pydantic import SecretStr
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound, Upstream
@@ -47,8 +48,7 @@ class ChangedMeanwhile(Conflict):
         return f"The tool {self.name!r} is not, or no longer, what you looked at. Refresh the server and look again."
 
 
-@dataclass(frozen=True, slots=True)
-class McpServers:
+class McpServers(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewMcpServer | None = None, **fields: Any) -> McpServer:

@@ -1,8 +1,9 @@
 """Messages: read what was said, as one audience sees it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.conversations.view import View, count, part, shown
 from preceptor.domain.ids import ConversationId
@@ -21,8 +22,7 @@ class Which(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
+class Messages(msgspec.Struct, frozen=True):
     session: Session
 
     async def page(

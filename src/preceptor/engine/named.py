@@ -1,6 +1,6 @@
 """Instructions by the names that other texts call them by."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.domain.ids import FamilyId
 from preceptor.domain.instructions.documents import handle_of
@@ -12,8 +12,7 @@ from preceptor.engine.ports import Work
 PAGE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(msgspec.Struct, frozen=True):
     """Instructions with a word in their name or description, whatever else they are."""
 
     words: str

@@ -1,7 +1,9 @@
 """Organisations: create, list."""
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import OrgId
@@ -17,8 +19,7 @@ from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Orgs:
+class Orgs(msgspec.Struct, frozen=True):
     """Organisations belong to the installation, so this feature's session acts for it."""
 
     session: Session

@@ -1,7 +1,6 @@
 """Originals: a past turn with every call it made, each put together again as it was and as it would be now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -34,8 +33,7 @@ from preceptor.engine.voice import Voice, read_system, read_tools, read_voice, s
 ANSWERS = frozenset({"answer", "final"})
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """What one call is shown, in the pieces that a prompt is made of."""
 
     system: tuple[Segment, ...]
@@ -62,8 +60,7 @@ class Shown:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One call of a turn."""
 
     purpose: str
@@ -80,15 +77,14 @@ class Step:
     recorded: str = ""
 
 
-@dataclass(slots=True)
-class Original:
+class Original(msgspec.Struct):
     row: TurnRow
     turn: Turn
     at: datetime
     voice: Voice
     rules: ValidationRules | None
-    steps: list[Step] = field(default_factory=list[Step])
-    notes: list[str] = field(default_factory=list[str])
+    steps: list[Step] = []
+    notes: list[str] = []
 
 
 async def original_of(work: Work, session: Session, turn_id: TurnId, changes: Changes) -> Original:
@@ -110,8 +106,7 @@ async def original_of(work: Work, session: Session, turn_id: TurnId, changes: Ch
     return original
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct):
     """Reads what each call was shown, and makes of it what it would be shown."""
 
     work: Work

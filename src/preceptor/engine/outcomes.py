@@ -1,8 +1,8 @@
 """Outcomes: what people say became of a conversation, and what they think of an answer."""
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import orjson
 
 from preceptor.domain.errors import Invalid, NotFound
@@ -18,8 +18,7 @@ from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+class Outcomes(msgspec.Struct, frozen=True):
     session: Session
 
     async def tell(self, conversation_id: ConversationId, given: NewOutcome | None = None, **fields: Any) -> Outcome:

@@ -1,6 +1,8 @@
 """Places: how many turns a process takes at once, and how organisations share them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.errors import Busy
 from preceptor.domain.ids import OrgId, TurnId
@@ -23,11 +25,10 @@ class TooManyTurns(Busy):
         )
 
 
-@dataclass(slots=True)
-class Places:
+class Places(msgspec.Struct):
     most: int = MOST
-    turns: dict[TurnId, OrgId] = field(default_factory=dict[TurnId, OrgId])
-    held: dict[OrgId, int] = field(default_factory=dict[OrgId, int])
+    turns: dict[TurnId, OrgId] = {}
+    held: dict[OrgId, int] = {}
 
     def take(self, turn_id: TurnId, org: OrgId) -> None:
         """A place for a turn that is about to be accepted, if there is one."""

@@ -1,9 +1,9 @@
 """Providers of an organisation's own: where its models are, with keys that are sealed at once and never told."""
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from pydantic import SecretStr
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
@@ -26,8 +26,7 @@ LONGEST = 64
 PATIENCE = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Providers:
+class Providers(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewProvider | None = None, **fields: Any) -> Provider:

@@ -1,7 +1,8 @@
 """Reaching back: which messages of a view a decision about its history has to read. It reads no others."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.conversations.view import Change, Run, View, count, part
 from preceptor.domain.history.compression import STEP_BY_STEP
@@ -18,8 +19,7 @@ HEAD = 4
 """The first question is looked for among so many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(msgspec.Struct, frozen=True):
     """Numbers of messages in a view: all from `first` on, and some before."""
 
     first: int = 1
@@ -30,8 +30,7 @@ class Reach:
     """It reaches no further because of a limit on the number of messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """What is there to be read: a view as it is now, and what the request before left behind."""
 
     view: View

@@ -1,10 +1,10 @@
 """Reasoning, looked at afterwards: the tables, what other rules would have decided, and what plans were worth."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+import msgspec
 from pydantic import Field
 
 from preceptor.domain.agents import Agent
@@ -98,8 +98,7 @@ class Metrics(Value):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(msgspec.Struct, frozen=True):
     agent_id: AgentId | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -110,14 +109,12 @@ class Period:
     """Only turns in which some version of this family spoke."""
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     row: TurnRow
     turn: Turn
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(msgspec.Struct, frozen=True):
     session: Session
 
     async def tables(self, agent_id: str | None = None) -> list[ShownTable]:

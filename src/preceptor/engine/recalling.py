@@ -5,7 +5,8 @@ same end of the log means the same conversation, in this process or in any other
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+
+import msgspec
 
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View, root
@@ -20,8 +21,7 @@ LONGEST = 400
 """Messages of one conversation: of a longer one, the newest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recollection:
+class Recollection(msgspec.Struct, frozen=True):
     """A conversation as it stood when its log ended in `head`, with no turn running."""
 
     head: bytes
@@ -36,12 +36,11 @@ class Recollection:
     weight: int
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(msgspec.Struct):
     """The conversations that were spoken in last, as many as there is room for."""
 
     room: int = ROOM
-    kept: OrderedDict[tuple[OrgId, ConversationId], Recollection] = field(
+    kept: OrderedDict[tuple[OrgId, ConversationId], Recollection] = msgspec.field(
         default_factory=OrderedDict[tuple[OrgId, ConversationId], Recollection]
     )
     weight: int = 0

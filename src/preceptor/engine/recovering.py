@@ -1,8 +1,10 @@
 """Recovering: a turn whose process died is folded again from the log, and goes on where it was."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import Invalid, NotFound, PreceptorError
 from preceptor.domain.ids import StreamId, TurnId
@@ -33,8 +35,7 @@ TAKEOVERS = 5
 """How often a turn is taken up again before it has failed: something in it may be what ends the process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(msgspec.Struct, frozen=True):
     run: Run
     exhausted: bool
     """It was taken up too often."""
@@ -133,13 +134,12 @@ def _model(means: Means, name: str) -> tuple[ChatModel, TokenCounter]:
         return Gone(name, failure), Roughly()
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(msgspec.Struct, frozen=True):
     """A model that cannot be had any more. A turn that is pinned to it can still be ended, and says why."""
 
     name: str
     failure: PreceptorError
-    capabilities: Capabilities = field(default_factory=Capabilities)
+    capabilities: Capabilities = msgspec.field(default_factory=Capabilities)
 
     def render(self, prompt: Prompt, ask: Ask) -> Request:  # noqa: ARG002 - as every model does
         raise self.failure
@@ -148,8 +148,7 @@ class Gone:
         raise self.failure
 
 
-@dataclass(frozen=True, slots=True)
-class Roughly:
+class Roughly(msgspec.Struct, frozen=True):
     """Counts where no one knows the vocabulary."""
 
     estimated: bool = True

@@ -1,9 +1,9 @@
 """A replay that goes on: turn after turn, several at once, each kept as soon as it is done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.ids import FamilyId, InstructionId, TaskId, TurnId, UserId
 from preceptor.domain.ownership import Caller, Permission
@@ -22,14 +22,13 @@ from preceptor.engine.tasks import Carrier, Claim, TaskLog
 _DIGEST = msgspec.json.Decoder(Digest)
 
 
-@dataclass(slots=True)
-class ReplayRun:
+class ReplayRun(msgspec.Struct):
     claim: Claim
     session: Session
     """Acting with the permissions of whoever asked for it."""
     log: TaskLog
     standing: Standing
-    digests: dict[int, Digest] = field(default_factory=dict[int, Digest])
+    digests: dict[int, Digest] = {}
 
     @property
     def accepted(self) -> Accepted:

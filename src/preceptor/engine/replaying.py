@@ -3,8 +3,9 @@ tool.
 """
 
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
@@ -33,8 +34,7 @@ WITHHELD = "The safety check withholds its question: nothing was put to the mode
 NEVER_ANSWERED = "It was never answered then, so there is nothing to compare an answer with."
 
 
-@dataclass(frozen=True, slots=True)
-class Replaying:
+class Replaying(msgspec.Struct, frozen=True):
     session: Session
     changes: Changes
     mode: Mode
@@ -66,15 +66,14 @@ class Replaying:
         return item.model_copy(update={"milliseconds": spent}), going.digest(item)
 
 
-@dataclass(slots=True)
-class Going:
+class Going(msgspec.Struct):
     """How far it has come."""
 
     replaying: Replaying
     original: Original
-    calls: list[CallItem] = field(default_factory=list[CallItem])
-    instead: dict[MessageId, Message] = field(default_factory=dict[MessageId, Message])
-    usage: Usage = field(default_factory=Usage)
+    calls: list[CallItem] = []
+    instead: dict[MessageId, Message] = {}
+    usage: Usage = msgspec.field(default_factory=Usage)
     diverged: str | None = None
     answer: str | None = None
     fates: Fates | None = None

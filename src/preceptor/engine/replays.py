@@ -1,8 +1,9 @@
 """Replays: have past turns gone through again with something changed, and look at what came of it."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import AgentId, FamilyId, InstructionId, StreamId, TaskId, TurnId
@@ -37,8 +38,7 @@ BATCH = 500
 PATIENCE = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Replays:
+class Replays(msgspec.Struct, frozen=True):
     session: Session
     carriers: Mapping[TaskKind, Carrier]
 

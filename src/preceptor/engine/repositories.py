@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,7 @@ class HistoryRepository(Protocol):
     async def put(self, conversation: ConversationId, view: ViewId, state: State) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachmentRow:
+class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True):
     """A file that someone sent, without its bytes."""
 
     attachment_id: AttachmentId

@@ -1,8 +1,9 @@
 """Retelling: what is different in a replay, and what an agent would have been told with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.instructions.instruction import InstructionVersion
@@ -18,12 +19,11 @@ HISTORY = frozenset({"compression_strategy", "max_history_size", "max_tokens", "
 """The parameters that say how much of a conversation is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What is different from then."""
 
     overrides: Overrides
-    versions: Mapping[FamilyId, InstructionVersion] = field(default_factory=dict[FamilyId, InstructionVersion])
+    versions: Mapping[FamilyId, InstructionVersion] = {}
 
     @property
     def refits(self) -> bool:

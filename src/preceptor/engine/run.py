@@ -1,7 +1,6 @@
 """A run: a turn with everything it is taken with."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -36,8 +35,7 @@ from preceptor.engine.voice import Kept, Opening, Voice
 LEASE = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
+class Means(msgspec.Struct, frozen=True):
     """What turns are taken with, shared by all who use the same store."""
 
     models: Models
@@ -47,8 +45,8 @@ class Means:
     """This process, among all that share the store."""
     limits: Limits
     guardian: Guardian | None = None
-    guard: GuardPolicy = GuardPolicy()  # noqa: RUF009 - it never changes
-    sgr: SgrPolicy = SgrPolicy()  # noqa: RUF009 - it never changes
+    guard: GuardPolicy = GuardPolicy()
+    sgr: SgrPolicy = SgrPolicy()
     plan_model: str | None = None
     summary_model: str | None = None
     product_name: str = "Preceptor"
@@ -57,39 +55,35 @@ class Means:
     """Hears of every turn that has ended here."""
     lease: timedelta = LEASE
     """How long a worker that says nothing keeps its turns. It says something in every beat."""
-    voices: dict[tuple[OrgId, AgentId, str], "Spoken"] = field(
-        default_factory=dict[tuple[OrgId, AgentId, str], "Spoken"]
-    )
+    voices: dict[tuple[OrgId, AgentId, str], "Spoken"] = {}
     """By the agent and the arms of experiments that it speaks in."""
-    openings: dict[tuple[str, bool], Opening] = field(default_factory=dict[tuple[str, bool], Opening])
+    openings: dict[tuple[str, bool], Opening] = {}
     """How a main agent's calls begin, by its voice and whether it may delegate."""
-    agents: dict[tuple[OrgId, AgentId], tuple[bytes, Agent]] = field(
-        default_factory=dict[tuple[OrgId, AgentId], tuple[bytes, Agent]]
-    )
+    agents: dict[tuple[OrgId, AgentId], tuple[bytes, Agent]] = {}
     """As they are while the audit trail of their organisation ends in this hash."""
-    memory: Memory = field(default_factory=Memory)
+    memory: Memory = msgspec.field(default_factory=Memory)
     """Conversations that are known by heart."""
-    blobs: set[tuple[OrgId, str]] = field(default_factory=set[tuple[OrgId, str]])
+    blobs: set[tuple[OrgId, str]] = set()
     """Texts that are kept already."""
     connector: Connector | None = None
     """Makes the connections of organisations that have their own."""
-    connected: dict[OrgId, "Connected"] = field(default_factory=dict[OrgId, "Connected"])
-    running: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
+    connected: dict[OrgId, "Connected"] = {}
+    running: dict[TurnId, Handle] = {}
     """Turns that this process takes now."""
-    stopping: set[TurnId] = field(default_factory=set[TurnId])
+    stopping: set[TurnId] = set()
     """Those of them that someone asked to stop."""
-    places: Places = field(default_factory=Places)
+    places: Places = msgspec.field(default_factory=Places)
     webhooks: Webhooks | None = None
     errands: Errands | None = None
     """Without, whatever goes on by itself does so in this process."""
     tracer: TurnTracer | None = None
     delivered: Callable[[bool], None] | None = None
     """Hears of every message that was posted to a webhook: whether it was taken."""
-    traces: dict[TurnId, Handle] = field(default_factory=dict[TurnId, Handle])
+    traces: dict[TurnId, Handle] = {}
     """Turns that have ended here, and are being handed to the tracer."""
-    tasks: dict[TaskId, Handle] = field(default_factory=dict[TaskId, Handle])
+    tasks: dict[TaskId, Handle] = {}
     """Executions and replays that this process carries out now."""
-    ending: set[TaskId] = field(default_factory=set[TaskId])
+    ending: set[TaskId] = set()
     """Those of them that someone asked to stop."""
 
     @property
@@ -98,8 +92,7 @@ class Means:
         return self.lease.total_seconds() / 30
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(msgspec.Struct, frozen=True):
     """The means of one organisation, as long as its audit trail ends in this hash."""
 
     head: bytes
@@ -107,8 +100,7 @@ class Connected:
     means: Means
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(msgspec.Struct, frozen=True):
     """A voice and what it was made from."""
 
     compiled: object
@@ -120,8 +112,7 @@ class Spoken:
     """What all turns in this voice are pinned to, where it is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Specialist:
+class Specialist(msgspec.Struct, frozen=True):
     """A specialist of the library: an instruction that can be delegated to by its name."""
 
     prompt: str

@@ -1,9 +1,12 @@
 """A session: the store, opened for one caller. Features are built on one, so none can forget whose data it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import Conflict, Invalid
 from preceptor.domain.ownership import Caller
@@ -14,8 +17,7 @@ from preceptor.engine.run import Means
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
+class Once(msgspec.Struct, frozen=True):
     """A caller's wish that this request be carried out once, however often it is sent."""
 
     key: str
@@ -44,14 +46,13 @@ class IdempotencyInProgress(Conflict):
         return "A request with this Idempotency-Key is still being carried out. Ask again in a moment."
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     store: Store
     world: World
     seal: Seal
     caller: Caller
     once: Once | None = None
-    compilations: Compilations = field(default_factory=Compilations)
+    compilations: Compilations = msgspec.field(default_factory=Compilations)
     """Shared by all who use the same store."""
     given: Means | None = None
 

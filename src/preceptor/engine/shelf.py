@@ -1,8 +1,9 @@
 """Finding instructions: by a family's id or a version's, one's own or what others published."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import FamilyId, InstructionId
@@ -15,8 +16,7 @@ Readable = Instruction | Published
 """One's own, or what another organisation published."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(msgspec.Struct, frozen=True):
     """A family with all its versions, lowest first, and the version that was asked for."""
 
     family: Family

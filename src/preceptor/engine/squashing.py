@@ -1,7 +1,6 @@
 """Squashing: a model writes what messages say in few words. It is asked alone, on the record."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,8 +22,7 @@ ROOM = 0.85
 """The share of a model's window that may be filled before it answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Squashed:
+class Squashed(msgspec.Struct, frozen=True):
     """What is to stand in the place of messages; if a model wrote it, the call that it wrote it in."""
 
     text: str
@@ -34,8 +32,7 @@ class Squashed:
     call_seq: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Squash:
+class Squash(msgspec.Struct, frozen=True):
     """One call of a model, on the record from before it is made until after it has ended."""
 
     session: Session

@@ -1,7 +1,8 @@
 """Summarising: what a model is shown that is to write a summary, alone and without tools, and what it wrote."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.history.summary import quotation
 from preceptor.domain.ids import CallId
@@ -16,8 +17,7 @@ from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.engine.voice import Kept, keep
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryCall:
+class SummaryCall(msgspec.Struct, frozen=True):
     """A call that is ready to be noted, and then sent."""
 
     call: Call

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -46,8 +47,7 @@ class MessageRepository(Protocol):
     async def find(self, message_id: MessageId) -> tuple[ConversationId, MessagePlace, Message | None] | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRow:
+class TurnRow(msgspec.Struct, frozen=True, kw_only=True):
     """A turn as it is found: who runs it, and from where in the log to read it."""
 
     turn_id: TurnId

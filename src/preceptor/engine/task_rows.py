@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,7 @@ class TaskKind(StrEnum):
     REPLAY = "replay"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRow:
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """Something that goes on by itself, as it is found: whose it is, and who carries it out."""
 
     task_id: TaskId
@@ -35,8 +35,7 @@ class TaskRow:
     """What lists show of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedTasks:
+class WantedTasks(msgspec.Struct, frozen=True, kw_only=True):
     """Which tasks a list is about. None means any."""
 
     kind: TaskKind
@@ -72,8 +71,7 @@ class TaskRepository(Protocol):
     async def using(self, conversation: ConversationId) -> list[TaskId]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(msgspec.Struct, frozen=True):
     """What became of one turn of a replay."""
 
     place: int

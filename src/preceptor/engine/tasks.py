@@ -1,8 +1,9 @@
 """Tasks: executions and replays go on by themselves. One process claims each, and others can take over."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import DiskFull, NotFound, PreceptorError, Unavailable
 from preceptor.domain.ids import OrgId, StreamId, TaskId
@@ -20,8 +21,7 @@ HEEDED = 2.5
 UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A task that this process carries out, from what is on its record."""
 
     session: Session
@@ -35,15 +35,14 @@ Beside = Callable[[Work], Awaitable[None]]
 """Something that is written in the same transaction as events."""
 
 
-@dataclass(slots=True)
-class TaskLog:
+class TaskLog(msgspec.Struct):
     """What happened is noted, and committed before anything is done; only while no one else has taken over."""
 
     session: Session
     task_id: TaskId
     epoch: int
-    waiting: list[NewEvent] = field(default_factory=list[NewEvent])
-    beside: list[Beside] = field(default_factory=list[Beside])
+    waiting: list[NewEvent] = []
+    beside: list[Beside] = []
     turnstile: Any = None
 
     def __post_init__(self) -> None:
@@ -66,16 +65,14 @@ class TaskLog:
             await self.session.store.write(self.session.caller.owner, program)
 
 
-@dataclass(frozen=True, slots=True)
-class Carrier:
+class Carrier(msgspec.Struct, frozen=True):
     """How tasks of one kind are carried out, and how one ends that no one knew how to deal with."""
 
     carry: Callable[[Claim], Awaitable[None]]
     fail: Callable[[Claim, str, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Tasks:
+class Tasks(msgspec.Struct, frozen=True):
     session: Session
     carriers: Mapping[TaskKind, Carrier]
 

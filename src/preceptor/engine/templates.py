@@ -1,8 +1,10 @@
 """Templates: those of the organisation and those that come with the software; and filling them in."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.instructions.instruction import Authored, InstructionType, InstructionVersion, authored
@@ -18,8 +20,7 @@ from preceptor.engine.session import Session
 from preceptor.engine.shelf import found
 
 
-@dataclass(frozen=True, slots=True)
-class Templates:
+class Templates(msgspec.Struct, frozen=True):
     session: Session
 
     async def page(self, wanted: Wanted, cursor: str | None = None, limit: int = 50) -> Page[Template]:

@@ -1,8 +1,9 @@
 """Threads: a conversation as it is read on a page, with what each of its turns told, in one look."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.looks import ShownView, look_at
@@ -25,8 +26,7 @@ BATCH = 1000
 FOREVER = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """What one event of a turn tells a reader."""
 
     seq: int
@@ -36,15 +36,13 @@ class Told:
     fact: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ToldTurn:
+class ToldTurn(msgspec.Struct, frozen=True):
     turn_id: TurnId
     running: bool
     told: tuple[Told, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(msgspec.Struct, frozen=True):
     conversation: Conversation
     view: ShownView
     previous: ShownView | None
@@ -61,8 +59,7 @@ class Thread:
     """The newest row of the log that is told here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
+class Threads(msgspec.Struct, frozen=True):
     session: Session
 
     @property

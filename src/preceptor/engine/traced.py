@@ -1,15 +1,15 @@
 """What a turn's spans are made of, and who is handed it."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from preceptor.domain.ids import ConversationId, TurnId
 from preceptor.domain.log import Event
 from preceptor.domain.prompts.prompt import Prompt
 
 
-@dataclass(frozen=True, slots=True)
-class TracedTurn:
+class TracedTurn(msgspec.Struct, frozen=True):
     """A turn that has ended: its events and, where contents are wanted, what each of its calls was shown."""
 
     turn_id: TurnId

@@ -1,7 +1,8 @@
 """Dry runs: what an instruction would come to. Nothing is written, and no conversation is begun."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, FamilyId, InstructionId
@@ -42,8 +43,7 @@ MOST_EXAMPLES = 5
 """How many examples are put to the model in one run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trials:
+class Trials(msgspec.Struct, frozen=True):
     session: Session
 
     async def test(

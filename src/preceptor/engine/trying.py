@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role, Text, texts
@@ -22,14 +23,12 @@ NOWHERE = "trial"
 WITHHELD = "(The safety check withheld this: nothing was put to the model.)"
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     text: str
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(msgspec.Struct, frozen=True):
     """What is tried: a compiled set of instructions, and the model that reads it."""
 
     session: Session

@@ -1,7 +1,6 @@
 """Turns: say something, wait for what comes of it, read it again, stop it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -37,8 +36,7 @@ HEEDED = 2.5
 """Seconds within which another process hears that its turn is to stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What came of a message."""
 
     turn_id: TurnId
@@ -53,8 +51,7 @@ class Answer:
     sentence: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(msgspec.Struct, frozen=True):
     session: Session
 
     async def say(

@@ -1,7 +1,8 @@
 """Users: create, list."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict
 from preceptor.domain.ids import GroupId, UserId
@@ -14,8 +15,7 @@ from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Users:
+class Users(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewUser | None = None, **fields: Any) -> User:

@@ -1,7 +1,8 @@
 """Views: which there were, what is shown now, and going back. Each change is a new view; no message is changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.domain.conversations.compaction import Dropping, Squashing
 from preceptor.domain.conversations.looks import ShownView, ShownViews, look_at
@@ -18,8 +19,7 @@ from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Views:
+class Views(msgspec.Struct, frozen=True):
     session: Session
     summary_model: str | None = None
     """The model that writes summaries; without one, the agent's own."""

@@ -1,7 +1,8 @@
 """Webhooks: who is told, what was sent to them, and sending it again."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.paging import Page, page_of, position_of
@@ -27,8 +28,7 @@ from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Webhooks:
+class Webhooks(msgspec.Struct, frozen=True):
     session: Session
 
     async def create(self, given: NewWebhook | None = None, **fields: Any) -> MadeWebhook:

@@ -3,7 +3,8 @@
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from preceptor.adapters.oidc import OidcVerifier
 from preceptor.app import Preceptor
@@ -17,12 +18,11 @@ MOST_REMEMBERED = 10_000
 LONGEST = 8192
 
 
-@dataclass(slots=True)
-class Gatekeeper:
+class Gatekeeper(msgspec.Struct):
     preceptor: Preceptor
     oidc: OidcVerifier | None = None
     clock: Callable[[], float] = time.monotonic
-    known: dict[bytes, tuple[Caller, float]] = field(default_factory=dict[bytes, tuple[Caller, float]])
+    known: dict[bytes, tuple[Caller, float]] = {}
 
     async def admit(self, authorization: list[str]) -> Caller:
         """Who is calling, by the `Authorization` headers of a request."""

@@ -6,9 +6,9 @@ answers for what nobody expected: beyond it there is no one who would add those 
 
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import structlog
 
 from preceptor.adapters.observability.logs import logger
@@ -48,8 +48,7 @@ UNEXPECTED = Problem(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
+class Front(msgspec.Struct, frozen=True):
     app: App
     allowed_hosts: frozenset[str]
     metrics: Metrics
@@ -111,8 +110,7 @@ class Front:
             )
 
 
-@dataclass(slots=True)
-class Answered:
+class Answered(msgspec.Struct):
     status: int = 0
     """0 until the answer has begun."""
 

@@ -3,7 +3,8 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from preceptor.domain.errors import Busy
 from preceptor.domain.ownership import Caller
@@ -13,13 +14,12 @@ BURST = 4
 MOST_BUCKETS = 50_000
 
 
-@dataclass(slots=True)
-class Buckets:
+class Buckets(msgspec.Struct):
     """Refilled by the monotonic clock: changing the time of day neither fills nor empties them."""
 
     rate: float
     clock: Callable[[], float] = time.monotonic
-    levels: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    levels: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str) -> float:
         """Take a token; return 0, or how many seconds until there is one."""
@@ -39,8 +39,7 @@ class Buckets:
         self.levels = {name: seen for name, seen in self.levels.items() if now - seen[1] < BURST}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     per_key: Buckets
     per_org: Buckets
 

@@ -1,7 +1,8 @@
 """How each kind of failure looks to each kind of caller. One table, used by every surface."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain import errors
 from preceptor.domain.errors import Malformed, PreceptorError
@@ -28,8 +29,7 @@ class SlowBody(Malformed):
         return f"The request body did not arrive within {BODY_PATIENCE:.0f} s. Send it again, faster."
 
 
-@dataclass(frozen=True, slots=True)
-class Face:
+class Face(msgspec.Struct, frozen=True):
     http: int
     title: str
     exit_code: int = 1

@@ -1,9 +1,9 @@
 """An answer in Anthropic's messages format, streamed or whole. Strict: what was not finished is no answer."""
 
 import json
-from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 import orjson
 
 from preceptor.domain.messages.message import Text, Thinking, ToolCall
@@ -26,21 +26,19 @@ FINISHES = {
 }
 
 
-@dataclass
-class Block:
+class Block(msgspec.Struct):
     """A part of the answer while it is being said."""
 
     kind: str
-    call: Calling = field(default_factory=Calling)
-    text: list[str] = field(default_factory=list[str])
+    call: Calling = msgspec.field(default_factory=Calling)
+    text: list[str] = []
     half: str = ""
     """The first half of a character whose second is still to come."""
     signature: str = ""
     whole: bool = False
 
 
-@dataclass
-class Parser:
+class Parser(msgspec.Struct):
     """Reads the events as they come. `ids` begins the id of a tool call that came without one of its own."""
 
     model: str
@@ -50,9 +48,9 @@ class Parser:
     done: bool = False
     """The provider said `message_stop`: there is nothing left to wait for."""
     usage: Usage | None = None
-    _frames: Frames = field(default_factory=Frames)
-    _blocks: dict[int, Block] = field(default_factory=dict[int, Block])
-    _counts: dict[str, int] = field(default_factory=dict[str, int])
+    _frames: Frames = msgspec.field(default_factory=Frames)
+    _blocks: dict[int, Block] = {}
+    _counts: dict[str, int] = {}
     _size: int = 0
 
     @property

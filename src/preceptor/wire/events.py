@@ -1,7 +1,8 @@
 """Server-sent events, as they come: a character or a line may be split anywhere."""
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 LARGEST_LINE = 4_000_000
 
@@ -12,12 +13,11 @@ class EndlessLine(ValueError):
     """A line longer than anything we expect."""
 
 
-@dataclass
-class Frames:
+class Frames(msgspec.Struct):
     """Takes bytes and gives the data of whole events. What no blank line has ended is not an event."""
 
     _rest: bytes = b""
-    _data: list[bytes] = field(default_factory=list[bytes])
+    _data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
         *lines, self._rest = _END_OF_LINE.split(self._rest + chunk)

@@ -5,9 +5,9 @@ while it runs. Names under `preceptor.` are ours, where the conventions have non
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import orjson
 
 from preceptor.domain.delegation import Span
@@ -37,8 +37,7 @@ ROOT, PLAN, COMPACTION = "turn", "plan", "compaction"
 STAGES = {"plan": PLAN, "summary": COMPACTION}
 
 
-@dataclass(slots=True)
-class SpanRecord:
+class SpanRecord(msgspec.Struct):
     """A span to be. Times are microseconds since 1970."""
 
     key: str
@@ -46,14 +45,13 @@ class SpanRecord:
     name: str
     start: int
     end: int
-    attributes: Attributes = field(default_factory=dict[str, Any])
+    attributes: Attributes = {}
     error: str | None = None
     client: bool = False
     """Whether it is a call that leaves the house."""
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     """The spans of one turn, as far as its events have been read."""
 
     turn_id: TurnId
@@ -61,9 +59,9 @@ class Tree:
     prompts: dict[str, Prompt]
     """What calls were shown, where contents are to be told as well."""
     content: bool
-    spans: dict[str, SpanRecord] = field(default_factory=dict[str, SpanRecord])
-    asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
-    epochs: set[int] = field(default_factory=set[int])
+    spans: dict[str, SpanRecord] = {}
+    asked: dict[str, ToolCall] = {}
+    epochs: set[int] = set()
     model: str = ""
 
     def open(self, key: str, parent: str | None, name: str, at: int, attributes: Attributes) -> SpanRecord:

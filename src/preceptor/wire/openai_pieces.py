@@ -1,7 +1,6 @@
 """The pieces of an answer in OpenAI's chat format: text, tool calls, usage, errors. Nothing in them is trusted."""
 
 import re
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, cast
 
@@ -51,14 +50,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 _SECRETS = re.compile(r"(?i)\b(?:bearer|basic)\s+\S+|\b(?:sk|pk|key|token|org|proj)[-_][\w*.-]{6,}|\b[\w+/=-]{40,}")
 
 
-@dataclass
-class Calling:
+class Calling(msgspec.Struct):
     """A tool call while it is being said."""
 
     id: str = ""
     name: str = ""
     size: int = 0
-    _pieces: list[str] = field(default_factory=list[str])
+    _pieces: list[str] = []
 
     def hear(self, function: dict[str, Any]) -> None:
         self.name = self.name or text_of(function.get("name"))

@@ -1,9 +1,9 @@
 """An answer in OpenAI's chat format, streamed or whole. Strict: what the provider did not finish is no answer."""
 
 import json
-from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 import orjson
 
 from preceptor.domain.messages.message import Text, Thinking, ToolCall
@@ -28,8 +28,7 @@ SHORT = 32
 """Bytes: what is longer is not the word that ends a stream."""
 
 
-@dataclass
-class Parser:
+class Parser(msgspec.Struct):
     """Reads server-sent events as they come. `ids` begins the id of a tool call that came without one of its own."""
 
     model: str
@@ -39,12 +38,12 @@ class Parser:
     done: bool = False
     """The provider said `[DONE]`: there is nothing left to wait for."""
     usage: Usage | None = None
-    _frames: Frames = field(default_factory=Frames)
-    _text: list[str] = field(default_factory=list[str])
-    _thinking: list[str] = field(default_factory=list[str])
-    _half: dict[bool, str] = field(default_factory=dict[bool, str])
+    _frames: Frames = msgspec.field(default_factory=Frames)
+    _text: list[str] = []
+    _thinking: list[str] = []
+    _half: dict[bool, str] = {}
     _size: int = 0
-    _calls: list[tuple[int, Calling]] = field(default_factory=list[tuple[int, Calling]])
+    _calls: list[tuple[int, Calling]] = []
 
     @property
     def partial(self) -> str:

@@ -1,10 +1,11 @@
 """Messages of pydantic-ai, both ways. Importing this needs pydantic-ai."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import Any
 
+import msgspec
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -26,8 +27,7 @@ from preceptor.wire.openai_messages import NOWHERE
 Foreign = ModelRequestPart | ModelResponsePart
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """One message of ours, with the parts of theirs that it came from, and the message those stood in."""
 
     message: Message

@@ -1,9 +1,9 @@
 """A request in OpenAI's format as pydantic-ai wants it, and what pydantic-ai answers as a reply of ours."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -45,8 +45,7 @@ _FINISHES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     messages: list[ModelMessage]
     settings: ModelSettings
     parameters: ModelRequestParameters

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import aiohttp
+import msgspec
 
 from preceptor.adapters.egress import Egress
 from preceptor.domain.errors import PreceptorError
@@ -18,8 +18,7 @@ _AGAIN = frozenset({GuardFault.UNREACHABLE, GuardFault.TIMEOUT, GuardFault.SERVE
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     timeout: float = 5.0
     """Seconds for one try."""
     retries: int = 1
@@ -27,8 +26,7 @@ class Patience:
     overall: float = OVERALL
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteGuardian:
+class RemoteGuardian(msgspec.Struct, frozen=True):
     name: str
     url: str
     egress: Egress

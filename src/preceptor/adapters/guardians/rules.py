@@ -3,7 +3,8 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.adapters.guardians.rule_book import PRETEXT, Rule, Script
 from preceptor.adapters.guardians.rules_en import ENGLISH
@@ -21,8 +22,7 @@ ON_THE_LOOP = 20_000
 _END = re.compile(r"[.?!;\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class RulesGuardian:
+class RulesGuardian(msgspec.Struct, frozen=True):
     name: str = NAME
 
     async def judge(self, text: str) -> Judged:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
 import msgspec
 from pydantic import SecretStr
@@ -20,15 +19,14 @@ VERSION = "2023-06-01"
 """Of the format, which they keep as it was on that day."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anthropic:
+class Anthropic(msgspec.Struct, frozen=True):
     """`name` is the model's name on the wire; `url` is where the API begins, such as https://host/v1."""
 
     name: str
     url: str
     key: SecretStr | None
     egress: Egress
-    capabilities: Capabilities = field(default_factory=Capabilities)
+    capabilities: Capabilities = msgspec.field(default_factory=Capabilities)
     idle: float = IDLE
 
     def render(self, prompt: Prompt, ask: Ask) -> Request:

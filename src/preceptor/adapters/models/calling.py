@@ -3,11 +3,12 @@
 import asyncio
 import re
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 from pydantic import SecretStr
 
@@ -45,8 +46,7 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """The way to one server: where its API begins, and the key that belongs to this address and to no other."""
 
     url: str

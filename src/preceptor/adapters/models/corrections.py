@@ -3,10 +3,10 @@
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from pydantic import TypeAdapter, ValidationError
 
 from preceptor.domain.errors import CannotStart
@@ -15,11 +15,10 @@ from preceptor.domain.models import Capabilities
 _FILE: TypeAdapter[dict[str, dict[str, Any]]] = TypeAdapter(dict[str, dict[str, Any]])
 
 
-@dataclass(frozen=True, slots=True)
-class Corrections:
+class Corrections(msgspec.Struct, frozen=True):
     """By the name that agents use, such as `openai:gpt-5-mini`."""
 
-    by_name: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    by_name: Mapping[str, dict[str, Any]] = {}
 
     def applied(self, name: str, known: Capabilities) -> Capabilities:
         given = self.by_name.get(name)

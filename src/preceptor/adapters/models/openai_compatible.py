@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -29,15 +28,14 @@ from preceptor.wire.openai_pieces import fields_of, text_of
 from preceptor.wire.openai_stream import Parser
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAICompatible:
+class OpenAICompatible(msgspec.Struct, frozen=True):
     """`name` is the model's name on the wire; `url` is where the server's API begins, such as https://host/v1."""
 
     name: str
     url: str
     key: SecretStr | None
     egress: Egress
-    capabilities: Capabilities = field(default_factory=Capabilities)
+    capabilities: Capabilities = msgspec.field(default_factory=Capabilities)
     idle: float = IDLE
 
     def render(self, prompt: Prompt, ask: Ask) -> Request:

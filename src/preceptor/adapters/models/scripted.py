@@ -44,8 +44,7 @@ class Say(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     """The connection breaks after the text: the provider never says that this was all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(msgspec.Struct, frozen=True):
     """Nothing comes, until the deadline has passed. What had come by then is `text`."""
 
     text: str = ""

@@ -2,8 +2,9 @@
 
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.domain.messages.message import Text
@@ -18,8 +19,7 @@ SYSTEM = "You are a helpful assistant."
 LONGEST = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(msgspec.Struct, frozen=True):
     model: str
     text: str
     seconds: float

@@ -5,9 +5,10 @@ OpenTelemetry is imported only by `open_tracing`: it is the extra `otel`.
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+import msgspec
 
 from preceptor.adapters.observability.logs import REDACTOR
 from preceptor.domain.errors import Invalid
@@ -96,16 +97,14 @@ def open_tracing(
     return _Exported(provider.get_tracer("preceptor"), provider, exporter, content)
 
 
-@dataclass(frozen=True, slots=True)
-class _ExportedSpan:
+class _ExportedSpan(msgspec.Struct, frozen=True):
     span: "OtelSpan"
 
     def set(self, key: str, value: Attribute, /) -> None:
         self.span.set_attributes(_shown({key: value}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Exported:
+class _Exported(msgspec.Struct, frozen=True):
     spans: "Tracer"
     provider: "TracerProvider"
     exporter: "SpanExporter"
@@ -144,8 +143,7 @@ class _Exported:
             self.provider.shutdown()
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedTurns:
+class ExportedTurns(msgspec.Struct, frozen=True):
     """Hands over the spans of turns that have ended, below the request that asked for them if that was here."""
 
     spans: "Tracer"

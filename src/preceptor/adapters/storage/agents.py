@@ -1,7 +1,8 @@
 """Agents in SQL."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.agents import ADD, FIND, PAGE, REPLACE
@@ -9,8 +10,7 @@ from preceptor.domain.agents import Agent
 from preceptor.domain.ids import AgentId
 
 
-@dataclass(frozen=True, slots=True)
-class SqlAgents:
+class SqlAgents(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, agent: Agent) -> None:

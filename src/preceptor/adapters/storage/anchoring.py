@@ -5,7 +5,6 @@ One line of JSON for each. Whoever rewrites the log, its checkpoints included, i
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -27,8 +26,7 @@ class Anchor(msgspec.Struct, frozen=True):
     hash: Hash
 
 
-@dataclass(frozen=True, slots=True)
-class Damaged:
+class Damaged(msgspec.Struct, frozen=True):
     """A line that is no anchor, though one was written there."""
 
     line: int

@@ -1,9 +1,10 @@
 """Assignments in SQL: what each agent was given, and when it was so."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.instructions import STATUSES, kept_version, numbered
@@ -28,8 +29,7 @@ NOTHING_IS_NEWER = "z"
 """Ids are hexadecimal."""
 
 
-@dataclass(slots=True)
-class SqlAssignments:
+class SqlAssignments(msgspec.Struct):
     work: Transaction
 
     async def add(self, assigned: Assigned) -> None:

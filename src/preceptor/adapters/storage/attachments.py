@@ -1,7 +1,8 @@
 """Attachments in SQL: files as they were sent, with the text that was found in them."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.attachments import ADD, DATA, ERASE, FIND, FORGET, SAY_IN
@@ -10,8 +11,7 @@ from preceptor.domain.times import from_micros, to_micros
 from preceptor.engine.repositories import AttachmentRow
 
 
-@dataclass(frozen=True, slots=True)
-class SqlAttachments:
+class SqlAttachments(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, row: AttachmentRow, data: bytes) -> None:

@@ -7,11 +7,11 @@ import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 from sqlalchemy.exc import DBAPIError
 
 from preceptor.adapters.storage import schema
@@ -34,14 +34,12 @@ from preceptor.domain.errors import CannotStart
 SIDECARS = ("-wal", "-shm")
 
 
-@dataclass(frozen=True, slots=True)
-class BackupReport:
+class BackupReport(msgspec.Struct, frozen=True):
     rows: int
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreReport:
+class RestoreReport(msgspec.Struct, frozen=True):
     rows: int
     kept: Path | None
     """Where the database that was replaced is now."""

@@ -1,13 +1,12 @@
 """Texts kept by their hash, once: the system prompts and tool schemas that manifests refer to."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.blobs import GET, PUT, REMOVE
 
 
-@dataclass(frozen=True, slots=True)
-class SqlBlobs:
+class SqlBlobs(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def put(self, sha256: str, body: str) -> None:

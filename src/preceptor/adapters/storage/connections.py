@@ -1,6 +1,6 @@
 """Providers and MCP servers in SQL: each row a value, and beside it the key, sealed."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.connections import (
@@ -19,8 +19,7 @@ from preceptor.domain.mcp_servers import StoredServer
 from preceptor.domain.providers import Provider
 
 
-@dataclass(frozen=True, slots=True)
-class SqlProviders:
+class SqlProviders(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, provider: Provider, sealed: bytes | None) -> None:
@@ -41,8 +40,7 @@ class SqlProviders:
         return [(Provider.model_validate_json(row[0]), row[1]) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class SqlMcpServers:
+class SqlMcpServers(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, server: StoredServer, sealed: bytes | None) -> None:

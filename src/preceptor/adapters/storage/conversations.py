@@ -1,9 +1,10 @@
 """Conversations in SQL: what their streams fold to, kept so that they can be listed and searched."""
 
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.conversations import ADD, FIND, OPEN_WITH, PAGE, QUIET, REPLACE
@@ -13,8 +14,7 @@ from preceptor.domain.times import to_micros
 from preceptor.engine.repositories import WantedConversations
 
 
-@dataclass(frozen=True, slots=True)
-class SqlConversations:
+class SqlConversations(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, conversation: Conversation) -> None:

@@ -1,8 +1,9 @@
 """Experiments in SQL: each as it is, and where those that run do so."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.experiments import (
@@ -24,8 +25,7 @@ from preceptor.domain.times import to_micros
 from preceptor.engine.experimenting import Slot
 
 
-@dataclass(frozen=True, slots=True)
-class SqlExperiments:
+class SqlExperiments(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, experiment: Experiment) -> None:

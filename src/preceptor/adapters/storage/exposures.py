@@ -1,8 +1,9 @@
 """What came of conversations in experiments, in SQL; and what people say of conversations."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.exposures import ADD, ALL, MORE, PAGE, SAID, TELL, TRAFFIC, UNTELL
@@ -17,8 +18,7 @@ _NAMES = ("org", "experiment", "conversation", "unit", "arm")
 SUMS = tuple(name for name in ADD.names if name not in _NAMES)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlExposures:
+class SqlExposures(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, experiment_id: ExperimentId, more: Tally) -> None:
@@ -55,8 +55,7 @@ class SqlExposures:
         return (row[0], row[1]) if row else (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlSignals:
+class SqlSignals(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def tell(self, signal: Signal) -> None:

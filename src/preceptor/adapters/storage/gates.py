@@ -1,7 +1,8 @@
 """Gates of labels in SQL, and what replays said of versions that want through."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.gates import (
@@ -17,8 +18,7 @@ from preceptor.adapters.storage.ready.gates import (
 from preceptor.domain.ids import FamilyId, InstructionId
 
 
-@dataclass(frozen=True, slots=True)
-class SqlGates:
+class SqlGates(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def put(self, family_id: FamilyId, name: str, body: str) -> None:

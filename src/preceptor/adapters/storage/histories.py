@@ -1,7 +1,5 @@
 """Histories in SQL: one row for each view of a conversation in which something was cut or summarised."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
@@ -12,8 +10,7 @@ from preceptor.domain.ids import ConversationId, ViewId
 _DECODER = msgspec.json.Decoder(State)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlHistories:
+class SqlHistories(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def find(self, conversation: ConversationId, view: ViewId) -> State | None:

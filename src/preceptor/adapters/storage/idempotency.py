@@ -1,7 +1,8 @@
 """Answers kept for a day, so that a request sent twice is carried out once."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.idempotency import ADD, FIND, FORGET_OLD, FORGET_ONE, SETTLE
@@ -10,8 +11,7 @@ from preceptor.domain.times import to_micros
 KEPT = timedelta(hours=24)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlIdempotency:
+class SqlIdempotency(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def find(self, key: str) -> tuple[str, bytes | None] | None:

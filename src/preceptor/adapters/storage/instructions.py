@@ -1,10 +1,11 @@
 """Instructions in SQL: families, their immutable versions, and which status each version had when."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.instructions import (
@@ -39,8 +40,7 @@ AT_ONCE = len(NAMED.names) - 1  # all but the organisation
 """Versions that are looked up in one statement."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlInstructions:
+class SqlInstructions(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, family: Family) -> None:

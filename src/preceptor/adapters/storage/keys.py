@@ -1,6 +1,6 @@
 """API keys in SQL."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.keys import ADD, FIND, PAGE, REPLACE
@@ -8,8 +8,7 @@ from preceptor.domain.ids import KeyId, OrgId
 from preceptor.domain.keys import ApiKey, StoredKey
 
 
-@dataclass(frozen=True, slots=True)
-class SqlKeys:
+class SqlKeys(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, key: StoredKey) -> None:

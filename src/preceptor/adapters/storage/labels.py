@@ -1,7 +1,8 @@
 """Labels of instructions in SQL, with where each pointed when; and what people think of instructions."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.labels import CLOSE, LAST, OF_AGENT, OF_FAMILY, OF_FAMILY_AT, OPEN, RATE, UNRATE
@@ -11,8 +12,7 @@ from preceptor.domain.instructions.family import LabelRow
 from preceptor.domain.times import from_micros, to_micros
 
 
-@dataclass(frozen=True, slots=True)
-class SqlLabels:
+class SqlLabels(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def last(self, family_id: FamilyId, name: str) -> LabelRow | None:
@@ -49,8 +49,7 @@ class SqlLabels:
         return [_label(row) for row in await self.work.all(OF_AGENT, agent=agent_id)]
 
 
-@dataclass(frozen=True, slots=True)
-class SqlRatings:
+class SqlRatings(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def give(self, family_id: FamilyId, user_id: UserId, score: int) -> None:

@@ -1,16 +1,16 @@
 """Where a database is. Knows no database: a command that finds a server running needs none."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import msgspec
 
 from preceptor.domain.errors import CannotStart
 
 FORMS = "Write it as sqlite:///path/to/file.db or postgresql://user:password@host/database."
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteFile:
+class SqliteFile(msgspec.Struct, frozen=True):
     path: Path
 
     @property
@@ -18,8 +18,7 @@ class SqliteFile:
         return f"sqlite:///{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresDatabase:
+class PostgresDatabase(msgspec.Struct, frozen=True):
     url: str
 
 

@@ -1,7 +1,6 @@
 """The log in SQL: append, read on, take over, checkpoint."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -36,8 +35,7 @@ def sealed_after(head: Head, org: OrgId, stream: StreamId, new: Sequence[NewEven
     return seal(org, stream, head, new, at=to_micros(now), salts=[random_bytes(SALT) for _ in new])
 
 
-@dataclass(slots=True)
-class SqlLog:
+class SqlLog(msgspec.Struct):
     work: Transaction
 
     async def start(self, stream: StreamId, new: Sequence[NewEvent]) -> list[Event]:

@@ -1,7 +1,8 @@
 """Messages in SQL: where each is in its conversation, and how many tokens there are up to it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.messages import ADD, BETWEEN, FIND, LAST, SEQ_AT, SINCE, SUM_AT, WITHHOLD
@@ -15,8 +16,7 @@ def _is_said(placed: Placed) -> bool:
     return placed.place > 0 or placed.message.kind is not Kind.SUMMARY
 
 
-@dataclass(frozen=True, slots=True)
-class SqlMessages:
+class SqlMessages(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, conversation: ConversationId, rows: Sequence[tuple[MessagePlace, Message]]) -> None:

@@ -5,8 +5,9 @@ import os
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from preceptor.adapters.storage import schema
 from preceptor.adapters.storage.failures import of_sqlite
@@ -32,8 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     store: Store
     announce: Callable[[str | None], None]
     """Leave word for other commands of where this process listens. Says nothing on PostgreSQL."""

@@ -1,6 +1,6 @@
 """Organisations in SQL."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.orgs import ADD, FIND, PAGE
@@ -8,8 +8,7 @@ from preceptor.domain.ids import OrgId
 from preceptor.domain.orgs import Org
 
 
-@dataclass(frozen=True, slots=True)
-class SqlOrgs:
+class SqlOrgs(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, org: Org) -> None:

@@ -1,7 +1,6 @@
 """Statements on one connection to PostgreSQL, in as few round trips as can be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, LiteralString, cast
 
 import msgspec
@@ -19,8 +18,7 @@ ROWS = 50
 """Most in one statement."""
 
 
-@dataclass(slots=True)
-class PostgresExecutor:
+class PostgresExecutor(msgspec.Struct):
     """What nobody waits for is sent together with what comes after it, most often the commit: in one message.
 
     Not in a pipeline: a process that stands still within one would hold its locks without end.
@@ -28,9 +26,9 @@ class PostgresExecutor:
 
     connection: AsyncConnection[Row]
     watch: Watch
-    heads: Heads = field(default_factory=Heads)
+    heads: Heads = msgspec.field(default_factory=Heads)
     trails: None = None
-    later: list[str] = field(default_factory=list[str])
+    later: list[str] = msgspec.field(default_factory=list[str])
     literals: Any = None
     """Writes values as PostgreSQL reads them; made when it is first needed."""
 

@@ -1,7 +1,8 @@
 """What organisations show to each other, in SQL. Only the owner writes; whoever reads sees published fields alone."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.published import ADD, FIND, HEAD, MINE, PAGE, REPLACE
@@ -12,8 +13,7 @@ from preceptor.domain.instructions.family import Publication, Published
 from preceptor.engine.library import WantedInstructions
 
 
-@dataclass(frozen=True, slots=True)
-class SqlPublished:
+class SqlPublished(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def of_family(self, family_id: FamilyId) -> list[Publication]:

@@ -1,6 +1,6 @@
 """What replays found, turn by turn, in SQL."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.replays import ADD, DIGESTS, ERASE, PAGE
@@ -8,8 +8,7 @@ from preceptor.domain.ids import ConversationId, TaskId
 from preceptor.engine.task_rows import ItemRow
 
 
-@dataclass(frozen=True, slots=True)
-class SqlReplays:
+class SqlReplays(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, replay: TaskId, item: ItemRow) -> None:

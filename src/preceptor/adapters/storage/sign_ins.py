@@ -1,7 +1,8 @@
 """One-time sign-in tokens, kept as hashes."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.sign_ins import ADD, FIND, FORGET_OLD, REMOVE
@@ -9,8 +10,7 @@ from preceptor.domain.ownership import Owner
 from preceptor.domain.times import to_micros
 
 
-@dataclass(frozen=True, slots=True)
-class SqlSignIns:
+class SqlSignIns(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, token_hash: str, owner: Owner, expires_at: datetime) -> None:

@@ -3,10 +3,11 @@
 import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, cast
+
+import msgspec
 
 from preceptor.adapters.storage.opening import Database, PostgresDatabase, SqliteFile, unusable
 from preceptor.adapters.storage.schema import CURRENT
@@ -20,8 +21,7 @@ AT_ONCE = 2000
 """Rows fetched from PostgreSQL in one round trip."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteSnapshot:
+class SqliteSnapshot(msgspec.Struct, frozen=True):
     connection: sqlite3.Connection
     revision: str | None
 
@@ -29,8 +29,7 @@ class SqliteSnapshot:
         return self.connection.execute(statement.sqlite, statement.in_place(values))
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresSnapshot:
+class PostgresSnapshot(msgspec.Struct, frozen=True):
     connection: "psycopg.Connection[Row]"
     revision: str | None
     numbers: Iterator[int]

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Grown, Heads
 from preceptor.adapters.storage.driving import run_through
@@ -52,8 +53,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-@dataclass(slots=True)
-class SqliteExecutor:
+class SqliteExecutor(msgspec.Struct):
     """Never waits: a coroutine that awaits only this runs from start to end without an event loop."""
 
     connection: sqlite3.Connection
@@ -77,8 +77,7 @@ class SqliteExecutor:
         self.connection.executemany(statement.sqlite, rows)
 
 
-@dataclass(slots=True)
-class Job:
+class Job(msgspec.Struct):
     """One transaction waiting for the writer, and who waits for it."""
 
     owner: Owner

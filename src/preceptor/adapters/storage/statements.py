@@ -5,15 +5,15 @@ load SQLAlchemy.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+import msgspec
 
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """The same statement in both dialects. `:org` is filled in by the unit of work, never by the caller."""
 
     sqlite: str

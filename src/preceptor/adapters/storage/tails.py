@@ -4,7 +4,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Grown
 from preceptor.domain.ids import OrgId, StreamId
@@ -19,15 +20,14 @@ MOST_TOLD = 256
 """Events that are kept for a reader that is slower than the writer. Beyond them it reads the database again."""
 
 
-@dataclass(slots=True)
-class Tail:
+class Tail(msgspec.Struct):
     """One reader of a stream. It hears of every commit of this process from when it was made."""
 
     place: Place
     read: Reader
     look_again: float | None
-    bell: asyncio.Event = field(default_factory=asyncio.Event)
-    told: list[Event] = field(default_factory=list[Event])
+    bell: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    told: list[Event] = []
 
     def hear(self, events: list[Event]) -> None:
         if len(self.told) + len(events) > MOST_TOLD:

@@ -1,8 +1,9 @@
 """Tasks in SQL: which go on, who carries them out, and until when they may."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.tasks import (
@@ -28,8 +29,7 @@ LATER_THAN_ALL = "g"
 """After every id: they are written in hexadecimal digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlTasks:
+class SqlTasks(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, row: TaskRow) -> None:

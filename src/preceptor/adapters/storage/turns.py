@@ -1,8 +1,9 @@
 """Turns in SQL: which are running, who runs them, and until when they may."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.turns import (
@@ -30,8 +31,7 @@ LATER_THAN_ALL = "g"
 """After every id: they are written in hexadecimal digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlTurns:
+class SqlTurns(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, turn: TurnRow) -> None:

@@ -1,6 +1,6 @@
 """Users in SQL."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.users import ADD, FIND, PAGE
@@ -8,8 +8,7 @@ from preceptor.domain.ids import UserId
 from preceptor.domain.users import User
 
 
-@dataclass(frozen=True, slots=True)
-class SqlUsers:
+class SqlUsers(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, user: User) -> None:

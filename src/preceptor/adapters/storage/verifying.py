@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
 from types import NoneType
@@ -40,8 +39,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     heads: list[tuple[str, str, anchoring.Seq, anchoring.Hash]]
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """What was looked at, and where the log is not what was written."""
 
     events: int
@@ -111,15 +109,14 @@ class _Rows:
             yield row
 
 
-@dataclass(slots=True)
-class _Check:
+class _Check(msgspec.Struct):
     witnesses: _Witnesses
     progress: Callable[[int], None]
     events: int = 0
     streams: int = 0
     checkpoints: int = 0
     anchors: int = 0
-    broken: list[Broken] = field(default_factory=list[Broken])
+    broken: list[Broken] = []
 
     def hear_anchors(self, path: Path) -> None:
         self.witnesses.add(self._anchored(path))

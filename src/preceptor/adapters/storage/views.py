@@ -1,7 +1,8 @@
 """Views in SQL: a row for each change of what is shown. The one with the highest step is the current one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.views import ADD, ALL, CURRENT
@@ -9,8 +10,7 @@ from preceptor.domain.conversations.view import View, decode, encode, root
 from preceptor.domain.ids import ConversationId
 
 
-@dataclass(frozen=True, slots=True)
-class SqlViews:
+class SqlViews(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, view: View) -> None:

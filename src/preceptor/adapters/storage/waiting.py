@@ -2,16 +2,16 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from preceptor.adapters.storage.opening import Database, PostgresDatabase, of_start
 from preceptor.adapters.storage.ready.waiting import MESSAGES, TASKS, TURNS
 from preceptor.domain.times import to_micros
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """Turns and tasks whose process says nothing any more, and messages to webhooks that should have been sent."""
 
     turns: int

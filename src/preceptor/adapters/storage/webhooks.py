@@ -1,8 +1,9 @@
 """Webhooks in SQL, and the outbox: what is to be sent to them, and what became of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.webhooks import (
@@ -31,8 +32,7 @@ LATER_THAN_ALL = "n"
 """After every id: they begin with `msg_`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlWebhooks:
+class SqlWebhooks(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, webhook: Webhook, sealed: bytes) -> None:
@@ -54,8 +54,7 @@ class SqlWebhooks:
         return [Webhook.model_validate_json(row[0]) for row in await self.work.all(ALL)]
 
 
-@dataclass(frozen=True, slots=True)
-class SqlDeliveries:
+class SqlDeliveries(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, delivery: Delivery, message: bytes) -> None:

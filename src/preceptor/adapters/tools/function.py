@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, cast, get_type_hints, overload
 
+import msgspec
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from pydantic.errors import PydanticUserError
@@ -29,8 +30,7 @@ class ToolError(Exception):
     """Raised by a tool to tell the model in its own words what went wrong. Other exceptions keep their words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(msgspec.Struct, frozen=True):
     """Which call a tool serves: a parameter of this type is filled in and not shown to the model.
 
     The same `key` means the same call, run again because nobody knows how the first time ended.

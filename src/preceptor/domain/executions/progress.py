@@ -1,9 +1,10 @@
 """Where an execution stands: a fold over its events. What comes next is a function of that."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.executions.execution import (
     Attempt,
@@ -36,11 +37,10 @@ DONE = frozenset(StepStatus) - {StepStatus.PENDING, StepStatus.RUNNING}
 CAME_TO_NOTHING = frozenset({StepStatus.FAILED, StepStatus.TIMEOUT})
 
 
-@dataclass(slots=True)
-class StepState:
+class StepState(msgspec.Struct):
     new: NewStep
     status: StepStatus = StepStatus.PENDING
-    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    attempts: list[Attempt] = []
     left: int = 0
     """How often it may still be tried."""
     resumed: int = 0
@@ -55,12 +55,11 @@ class StepState:
         return self.status is StepStatus.COMPLETED or (self.new.optional and self.status in CAME_TO_NOTHING)
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     task_id: TaskId
     new: NewExecution | None = None
     permissions: tuple[str, ...] = ()
-    steps: dict[int, StepState] = field(default_factory=dict[int, StepState])
+    steps: dict[int, StepState] = {}
     created: datetime | None = None
     began: datetime | None = None
     """When it was asked for, or asked for again."""
@@ -139,28 +138,24 @@ def fold(task_id: TaskId, events: Iterable[Event]) -> State:
     return state
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(msgspec.Struct, frozen=True):
     index: int
     because: int
     """The step that did not come off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True):
     """A step that is not finished, because the execution is over."""
 
     index: int
     status: StepStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Settle:
+class Settle(msgspec.Struct, frozen=True):
     ended: Ended
 
 

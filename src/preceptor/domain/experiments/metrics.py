@@ -1,9 +1,9 @@
 """What is measured of an experiment. Every value is one unit's, so that turns of one unit are never taken for many."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated
 
+import msgspec
 from pydantic import StringConstraints
 
 from preceptor.domain.experiments.assigning import Arm
@@ -13,8 +13,7 @@ RATING, RESOLUTION = "rating", "resolution"
 NOTHING = 0.0, 0
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     """What came of one conversation in an experiment, summed up over its turns as they settle."""
 
     conversation: str
@@ -41,12 +40,11 @@ class Tally:
     planned: int = 0
     """Answers that had a plan to keep to."""
     consistency: float = 0.0
-    signals: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
+    signals: dict[str, tuple[float, int]] = {}
     """What people said of it: by metric the sum, and how many said so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """A value of a unit: one sum divided by another, or the mean of what people said."""
 
     above: str = ""
@@ -86,13 +84,12 @@ def metric_of(name: str) -> Metric:
     return COMPUTED.get(name) or TOLD.get(name) or Metric(signal=name)
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(msgspec.Struct):
     """What was randomised, and so what is analysed: a conversation, or a user with all conversations."""
 
     name: str
     arm: Arm
-    tallies: list[Tally] = field(default_factory=list[Tally])
+    tallies: list[Tally] = []
 
     @property
     def control(self) -> int:

@@ -3,8 +3,9 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+import msgspec
 
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.comparing import Sample, always_valid, compare
@@ -43,8 +44,7 @@ class Series(Value):
     metrics: tuple[MetricSeries, ...]
 
 
-@dataclass(slots=True)
-class _Growing:
+class _Growing(msgspec.Struct):
     """A sample, one value after another."""
 
     size: int = 0

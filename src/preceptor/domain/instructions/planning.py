@@ -1,10 +1,10 @@
 """What bringing in a bundle would do. Nothing is overwritten: what differs is a new version, or left for a person."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+import msgspec
 from pydantic import Field
 
 from preceptor.domain.ids import FamilyId
@@ -45,8 +45,7 @@ class Plan(Value):
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """An instruction of ours, as far as a plan has to know it."""
 
     family_id: FamilyId

@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
+
+import msgspec
 
 from preceptor.domain.instructions.content import Example, Step
 from preceptor.domain.instructions.documents import HEADING, block_text
@@ -35,8 +36,7 @@ class RenderedLine(NamedTuple):
     sources: tuple[Source, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(msgspec.Struct, frozen=True):
     prompt: str
     hash: str
     lines: tuple[RenderedLine, ...]

@@ -1,15 +1,15 @@
 """What is said, and what becomes of it: kept with its source, or lost with the reason."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from preceptor.domain.instructions.effective import Assignment, Notice, Overridden, Reason, Rule, Source
 from preceptor.domain.instructions.folding import line_key
 
 
-@dataclass(slots=True)
-class Said:
+class Said(msgspec.Struct):
     """One thing that one assignment says in one place."""
 
     by: Assignment

@@ -5,6 +5,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Annotated, NamedTuple
 
+import msgspec
 from pydantic import Field
 
 from preceptor.domain.decision import NUMBER, AtLeast, Below, Hit, HitPolicy, Is, Row, Table, Unknown
@@ -44,8 +45,7 @@ FLOW = {
 STRICTNESS = {action: rank for rank, action in enumerate(Action)}
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     action: Action
     flow: Flow
 
@@ -172,8 +172,7 @@ class Moment(StrEnum):
     MID_TURN = "mid-turn"
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """What is done about the planning tool."""
 
     available: bool

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -87,13 +86,12 @@ class Synthesis(NamedTuple):
     for_record: ForRecord
 
 
-@dataclass(frozen=True)
-class Voice:
+class Voice(msgspec.Struct, frozen=True):
     """How an agent speaks of its plans."""
 
     language: str = "en"
     product_name: str = "Preceptor"
-    templates: Mapping[Action, ReadyTemplate] = field(default_factory=lambda: DEFAULTS)
+    templates: Mapping[Action, ReadyTemplate] = msgspec.field(default_factory=lambda: DEFAULTS)
 
     def text(self, key: str, user_intent: str = "") -> str:
         return get_text(key, self.language, product_name=self.product_name, user_intent=user_intent)

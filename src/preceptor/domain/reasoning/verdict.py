@@ -1,7 +1,6 @@
 """What a guardian says of a text, and whether that stops the turn (DT-001)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -82,8 +81,7 @@ class Gate(StrEnum):
     CONTINUE = "continue"
 
 
-@dataclass(frozen=True, slots=True)
-class GateFacts:
+class GateFacts(msgspec.Struct, frozen=True):
     level: Standing
     mode: Mode
     on_error: OnError

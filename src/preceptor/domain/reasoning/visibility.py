@@ -1,9 +1,10 @@
 """Who sees what of a plan (the matrix), and what goes out where (DT-004)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+import msgspec
 
 from preceptor.domain.decision import HitPolicy, Is, Row, Table
 from preceptor.domain.reasoning.plan import Action
@@ -76,16 +77,14 @@ def shown_to(reader: Reader, action: Action) -> tuple[str, ...]:
     return tuple(name for name in MATRIX if name not in SECTIONS and may_see(reader, name, action))
 
 
-@dataclass(frozen=True, slots=True)
-class Emission:
+class Emission(msgspec.Struct, frozen=True):
     analysis: bool
     response: bool
     trace: bool
     structured: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFacts:
+class OutputFacts(msgspec.Struct, frozen=True):
     channel: Reader
 
 

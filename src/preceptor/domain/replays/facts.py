@@ -1,7 +1,6 @@
 """What the events of a replay say. What it found in each turn is kept beside them, and goes with its conversation."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -61,8 +60,7 @@ def event(fact: Fact) -> NewEvent:
     return NewEvent(kind, _ENCODER.encode(fact).decode())
 
 
-@dataclass(slots=True)
-class Standing:
+class Standing(msgspec.Struct):
     """Where a replay stands, but for what it found."""
 
     accepted: Accepted | None = None

@@ -1,16 +1,16 @@
 """Paired comparison: the same units before and after. Their differences have a mean, and an interval around it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, lgamma, log, log1p, sqrt
+
+import msgspec
 
 CONFIDENCE = 0.95
 _TINY = 1e-300
 _CLOSE = 1e-15
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
+class Paired(msgspec.Struct, frozen=True):
     mean: float
     low: float | None
     high: float | None

@@ -1,6 +1,6 @@
 """What a turn does next. A function of where it stands, so that a turn that was interrupted goes on where it was."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.domain.delegation import CONTROL_TOOLS, ClosedBy, Span
 from preceptor.domain.messages.message import Kind, Role, ToolCall
@@ -39,52 +39,44 @@ LONG_WAIT = 5.0
 """Seconds: who asks for a longer pause is not waited for while another model can answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forget:
+class Forget(msgspec.Struct, frozen=True):
     """A call was open when the process died: take note that its answer is lost."""
 
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
-class Moderate:
+class Moderate(msgspec.Struct, frozen=True):
     """Ask the guardian about the user's message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compress:
+class Compress(msgspec.Struct, frozen=True):
     """Have older messages summarised."""
 
 
-@dataclass(frozen=True, slots=True)
-class MakePlan:
+class MakePlan(msgspec.Struct, frozen=True):
     """Have the turn planned."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskModel:
+class AskModel(msgspec.Struct, frozen=True):
     purpose: str
     """`answer`, or `final`: the one call without tools after the iteration limit."""
     after: CallEnded | None = None
     """The attempt that failed before."""
 
 
-@dataclass(frozen=True, slots=True)
-class FallBack:
+class FallBack(msgspec.Struct, frozen=True):
     """Go on with the next of the agent's models."""
 
     after: CallEnded
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(msgspec.Struct, frozen=True):
     """Answer these tool calls."""
 
     calls: tuple[ToolCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(msgspec.Struct, frozen=True):
     """Give control back."""
 
     span: Span
@@ -92,16 +84,14 @@ class Close:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settle:
+class Settle(msgspec.Struct, frozen=True):
     status: TurnStatus
     code: str | None = None
     sentence: str | None = None
     outcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(msgspec.Struct, frozen=True):
     """This branch has said what it had to say."""
 
 

@@ -1,6 +1,5 @@
 """Draft: get a plan out of a model. It is held to it as strictly as it can be, and asked once more if it fails."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -40,8 +39,7 @@ UNREADABLE = "It could not be read."
 _QUERIES = frozenset({"q", "query", "queries", "question", "questions", "search"})
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(msgspec.Struct, frozen=True):
     plan: Plan
     raw: Any
     """What the model wrote."""
@@ -49,8 +47,7 @@ class Drafted:
     """What was wrong with it at first, or in the end."""
 
 
-@dataclass(slots=True)
-class Drafting:
+class Drafting(msgspec.Struct):
     """How far it has come. `rungs` are the ways to hold the model to a plan that are left, the strictest first."""
 
     run: Run

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -32,15 +31,14 @@ BROKE_OFF = "The model's answer ended before it was complete."
 CUT_OFF = "The answer was cut off before this call was complete."
 
 
-@dataclass(slots=True)
-class Stream:
+class Stream(msgspec.Struct):
     """A message that is being streamed. The first piece is shown at once, later ones together."""
 
     run: Run
     call: Call
     message_id: MessageId
     started: bool = False
-    waiting: list[Delta] = field(default_factory=list[Delta])
+    waiting: list[Delta] = []
     shown_at: float = 0.0
     pause: float = COALESCE
 

@@ -1,8 +1,9 @@
 """Record: what a model is about to be shown, written down before it is sent. Nothing is sent without."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.ids import CallId, MessageId, SpanId
 from preceptor.domain.messages.message import Kind
@@ -13,16 +14,14 @@ from preceptor.engine.run import Run
 from preceptor.engine.voice import Opening
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A call that is written down, ready to be sent."""
 
     call: Call
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
-class Purpose:
+class Purpose(msgspec.Struct, frozen=True):
     """What a call is for, whose it is, and how often it was tried."""
 
     name: str
@@ -31,8 +30,7 @@ class Purpose:
     fallback: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(msgspec.Struct, frozen=True):
     """What a model is shown, from what that was made, and how it is asked."""
 
     prompt: Prompt

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
+
 from preceptor.domain.errors import CannotStart, PreceptorError, Unavailable
 
 if TYPE_CHECKING:
@@ -46,8 +48,7 @@ class Declined(PreceptorError):
         return next((face.exit_code for face in FACES.values() if face.http == self.status), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(msgspec.Struct, frozen=True):
     """The HTTP API, for commands: it takes and gives plain JSON values."""
 
     runner: "asyncio.Runner"

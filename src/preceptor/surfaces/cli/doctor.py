@@ -5,12 +5,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from msgspec.structs import asdict
 
 from preceptor.domain.errors import PreceptorError
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table

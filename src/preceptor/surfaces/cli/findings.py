@@ -1,7 +1,8 @@
 """What a check of `preceptor doctor` found."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 
 class Status(StrEnum):
@@ -14,8 +15,7 @@ class Status(StrEnum):
 STYLES = {Status.OK: "green", Status.INFO: "cyan", Status.WARN: "bold yellow", Status.FAIL: "bold red"}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     name: str
     status: Status
     detail: str

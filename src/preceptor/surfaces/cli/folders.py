@@ -1,8 +1,9 @@
 """A folder of Markdown files: reading it, and bringing the library into it without losing what people wrote."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.instructions.bundle import LARGEST, Bundle, BundledInstruction
@@ -33,13 +34,12 @@ def _is_instruction(path: str, raw: bytes) -> bool:
     return library_files.is_instruction(path, raw.decode(errors="replace"))
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What a pull does to each file: new, updated, same, or kept because it has edits of its own."""
 
     folder: Path
     texts: Mapping[str, str]
-    verdicts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    verdicts: list[tuple[str, str]] = []
 
     @property
     def kept(self) -> bool:
@@ -51,8 +51,7 @@ class Changes:
                 _write(self.folder / path, self.texts[path])
 
 
-@dataclass(frozen=True, slots=True)
-class Arriving:
+class Arriving(msgspec.Struct, frozen=True):
     """The library, all versions of it, on its way into a folder."""
 
     folder: Path

@@ -4,11 +4,11 @@ import logging
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 import typer
 
 from preceptor import __version__
@@ -65,8 +65,7 @@ def serve(
     _run(settings, Welcome(settings, secrets.admin_key if first_start else None))
 
 
-@dataclass(frozen=True, slots=True)
-class Welcome:
+class Welcome(msgspec.Struct, frozen=True):
     """What is said once the server listens."""
 
     settings: "Settings"

@@ -1,8 +1,9 @@
 """A conversation as the terminal has it."""
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from preceptor.surfaces.cli.connection import Api, Declined
 from preceptor.surfaces.cli.telling import Teller
@@ -10,8 +11,7 @@ from preceptor.surfaces.cli.telling import Teller
 DEFAULT = "assistant"
 
 
-@dataclass
-class Talk:
+class Talk(msgspec.Struct):
     """It begins with the first thing that is said."""
 
     api: Api

@@ -1,9 +1,9 @@
 """What a terminal shows of a turn while it goes on: the answer as it is said, the work behind it folded to a line."""
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -23,24 +23,22 @@ class Teller(Protocol):
     def hear(self, event: str, data: dict[str, Any]) -> None: ...
 
 
-@dataclass
-class Silent:
+class Silent(msgspec.Struct):
     """Shows nothing, and knows the end: for pipes and scripts."""
 
-    turn: dict[str, Any] = field(default_factory=dict[str, Any])
+    turn: dict[str, Any] = {}
 
     def hear(self, event: str, data: dict[str, Any]) -> None:
         if event in ENDINGS:
             self.turn = data
 
 
-@dataclass
-class Live:
+class Live(msgspec.Struct):
     console: Console
-    turn: dict[str, Any] = field(default_factory=dict[str, Any])
+    turn: dict[str, Any] = {}
     _said: str = ""
     """What was shown of the main agent's last message."""
-    _spans: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    _spans: dict[str, str | None] = {}
     """Messages that are being said, and the delegations they are said in."""
     _steps: int = 0
     _line_is_open: bool = False

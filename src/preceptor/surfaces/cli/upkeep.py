@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from preceptor.adapters.observability.logs import logger
 from preceptor.adapters.storage import anchoring
@@ -19,8 +20,7 @@ LAST_CHECKPOINT = 1.0
 """Seconds the checkpoint at the end may take: a database that is away must not keep us."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upkeep:
+class Upkeep(msgspec.Struct, frozen=True):
     preceptor: Preceptor
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
+import msgspec
 
 Json = dict[str, Any]
 
@@ -22,8 +23,7 @@ class Declined(Exception):
         return self.detail
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(msgspec.Struct, frozen=True):
     """The HTTP API, acting for whoever speaks to us."""
 
     client: httpx2.AsyncClient

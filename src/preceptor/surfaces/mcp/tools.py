@@ -1,7 +1,6 @@
 """The tools of the MCP server. Those that pass control act inside a turn of ours, and nowhere else."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -24,8 +23,7 @@ OUTSIDE = (
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """What a tool answers: something to read, and the same as data."""
 
     text: str
@@ -75,8 +73,7 @@ class ExplainContext(Arguments):
     message_id: Id = Field(description="An answer: what the model was shown when it wrote it.")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     name: str
     description: str
     schema: dict[str, Any]

@@ -1,9 +1,9 @@
 """/v1/models and /v1/chat/completions"""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 import orjson
 from fastapi import Header, Request
 from fastapi.responses import Response
@@ -110,8 +110,7 @@ def seconds_of(taken: Taken, preceptor: Preceptor) -> int:
     return int((taken.asked_at or preceptor.session.world.now()).timestamp())
 
 
-@dataclass(slots=True)
-class Answering:
+class Answering(msgspec.Struct):
     """One chat completion."""
 
     asked: ChatRequest

@@ -1,9 +1,9 @@
 """One answer in the form of OpenAI's responses: whole, or as the events it is made of."""
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import orjson
 
 from preceptor.domain.errors import PreceptorError, ShuttingDown
@@ -33,15 +33,14 @@ def encoded(value: Json) -> bytes:
     return orjson.dumps(value)
 
 
-@dataclass(slots=True)
-class Responding:
+class Responding(msgspec.Struct):
     model: str
     taken: Taken
     created: int
     tools: frozenset[str]
     number: int = 0
     """Of the next event."""
-    output: list[Json] = field(default_factory=list[Json])
+    output: list[Json] = []
     """The items that are complete."""
     spoken: str = ""
     """What has been said of the item that is not."""

@@ -1,7 +1,8 @@
 """What a client is told of a turn, whatever its format: words as they come, then how it ended."""
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from preceptor.domain.delegation import Span
 from preceptor.domain.ids import MessageId, SpanId
@@ -15,8 +16,7 @@ CONVERSATION = "x-preceptor-conversation"
 _HEARD = TERMINAL | {"message.started", "message.delta", "delegation.opened"}
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """Some more of a message."""
 
     message_id: MessageId
@@ -26,15 +26,14 @@ class Words:
 Piece = Words | Ended
 
 
-@dataclass(slots=True)
-class Telling:
+class Telling(msgspec.Struct):
     """What has been told of a turn so far. A specialist's work is not the answer, and is not told."""
 
     at_once: bool
     """Whether words are told before the answer is whole."""
-    spans: dict[SpanId, Span] = field(default_factory=dict[SpanId, Span])
-    hidden: set[MessageId] = field(default_factory=set[MessageId])
-    told: set[MessageId] = field(default_factory=set[MessageId])
+    spans: dict[SpanId, Span] = {}
+    hidden: set[MessageId] = set()
+    told: set[MessageId] = set()
 
     def hear(self, event: Event) -> Iterator[Piece]:
         if event.kind not in _HEARD or event.payload is None:

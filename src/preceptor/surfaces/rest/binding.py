@@ -4,10 +4,10 @@ FastAPI works out what the parameters are, and documents them; filling them in o
 """
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Any
 
+import msgspec
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
@@ -18,8 +18,7 @@ Errors = list[Any]
 Reader = Callable[[Request], Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One parameter: where it is read from, under which name, and what it must be."""
 
     place: str
@@ -42,8 +41,7 @@ class Parameter:
         errors.extend(wrong)
 
 
-@dataclass(frozen=True, slots=True)
-class Filling:
+class Filling(msgspec.Struct, frozen=True):
     """How to fill one callable: its parameters by place, what it depends on, and the request itself."""
 
     call: Callable[..., Any]

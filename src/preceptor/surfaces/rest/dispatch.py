@@ -1,9 +1,9 @@
 """Finding the operation a request is for: by method and path at once, instead of trying one pattern after another."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 
@@ -18,8 +18,7 @@ App = Callable[[Scope, Any, Any], Awaitable[None]]
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     operation: Operation
     handle: Handler
     segments: tuple[str, ...]

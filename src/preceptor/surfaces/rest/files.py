@@ -1,9 +1,9 @@
 """Reading forms with files in them (multipart/form-data). Of the API's, whatever else they hold is refused."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
@@ -24,8 +24,7 @@ class NoForm(UnsupportedMediaType):
         return "The body must be a form: send `Content-Type: multipart/form-data` with one part named `file`."
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(msgspec.Struct, frozen=True):
     name: str
     media_type: str
     data: bytes
@@ -36,10 +35,9 @@ class Upload:
         return f"{self.name}\n{self.media_type}\n".encode() + self.data
 
 
-@dataclass(slots=True)
-class _Part:
-    headers: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    data: bytearray = field(default_factory=bytearray)
+class _Part(msgspec.Struct):
+    headers: dict[str, bytes] = {}
+    data: bytearray = bytearray()
 
     @property
     def disposition(self) -> dict[bytes, bytes]:
@@ -95,12 +93,11 @@ def _upload(part: _Part) -> Upload:
     return Upload(name, part.headers.get("content-type", b"").decode("utf-8", "replace"), bytes(part.data))
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(msgspec.Struct):
     """Listens to the parser."""
 
     most: int
-    parts: list[_Part] = field(default_factory=list[_Part])
+    parts: list[_Part] = []
     name: bytes = b""
     value: bytes = b""
     ended: bool = False

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, Literal, TypeVar
 
+import msgspec
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -154,8 +155,7 @@ class Api(APIRouter):
         super().__init__(prefix=prefix, tags=[tag], route_class=Operation)
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """What every operation passes through, made once for the app."""
 
     preceptor: Preceptor

@@ -2,10 +2,10 @@
 
 import gzip
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import msgspec
 from fastapi import Request, Response
 
 from preceptor.domain.errors import NotFound
@@ -18,8 +18,7 @@ KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(msgspec.Struct, frozen=True):
     kind: str
     plain: bytes
     packed: bytes

@@ -6,10 +6,11 @@ What is counted has one form for each plural of its language, in the order of `F
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.phrases import LANGUAGES, form
 
@@ -38,8 +39,7 @@ def catalogue(language: str) -> Mapping[str, Forms]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(msgspec.Struct, frozen=True):
     """Says things in one language."""
 
     language: str

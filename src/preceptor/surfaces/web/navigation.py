@@ -1,13 +1,12 @@
 """The entries of the rail, for those who may open them."""
 
-from dataclasses import dataclass
+import msgspec
 
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.surfaces.web.languages import msg
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     name: str
     path: str
     label: str

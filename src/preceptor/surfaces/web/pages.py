@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 
@@ -36,8 +37,7 @@ class CrossSite(Refused):
         return "This form was sent from another site, so nothing was done. Open the page here and send it again."
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """The fields of a form, in order. A field may be there more than once."""
 
     fields: tuple[tuple[str, str], ...] = ()

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
@@ -42,8 +41,7 @@ PARTS = {
 """The header by which a script asks for one part of a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """Who looks at a page, and how they like it."""
 
     caller: Caller | None
@@ -59,8 +57,7 @@ class Look:
         return self.caller is not None and self.caller.may(Permission(permission))
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """The one API call that has the data of a page."""
 
     path: str

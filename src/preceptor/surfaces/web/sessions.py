@@ -3,15 +3,15 @@
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 SESSION_SECONDS = 12 * 3600
 
 
-@dataclass(slots=True)
-class Sessions:
+class Sessions(msgspec.Struct):
     clock: Callable[[], float] = time.monotonic
-    _over: dict[bytes, float] = field(default_factory=dict[bytes, float])
+    _over: dict[bytes, float] = {}
 
     def end(self, cookie: str) -> None:
         now = self.clock()

@@ -1,9 +1,9 @@
 """/agents: who there is, and the instructions each is given. What a change would do is shown before it is made."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -31,8 +31,7 @@ MOST = 200
 NEW, ORDER = "new", "order"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """What a change that is not made yet would do. `of` is the assignment, `new`, or `order`."""
 
     of: str
@@ -46,8 +45,7 @@ class Effect:
         return from_unified(self.change.diff) if self.change else []
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """What a page shows besides what is stored: forms half filled in, and what they would do."""
 
     effect: Effect | None = None

@@ -1,10 +1,10 @@
 """/instructions/{id}/diff: two versions side by side, and restoring one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
 
+import msgspec
 from fastapi import Depends, Query, Request, Response
 
 from preceptor.domain.errors import NotFound
@@ -24,8 +24,7 @@ Words = Annotated[str, Query(max_length=128)]
 Which = Annotated[str, Query(alias="from", max_length=128)]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """`from_` and `to` are numbers or ids of versions, or `draft`; `restore` asks what restoring `to` would change."""
 
     from_: str
@@ -51,8 +50,7 @@ async def _choice(
 TheChoice = Annotated[Choice, Depends(_choice)]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One field, or the whole text."""
 
     label: str

@@ -1,9 +1,9 @@
 """/conversations: the list, one, and what is said and done in it."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import msgspec
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import ValidationError
@@ -86,8 +86,7 @@ async def start(preceptor: ThePreceptor, form: TheForm) -> Response:
     return RedirectResponse(f"/conversations/{taken.conversation_id}", 303)
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
+class Glance(msgspec.Struct, frozen=True):
     """How a conversation is looked at; `edit` names a message that is being said otherwise."""
 
     before: int | None

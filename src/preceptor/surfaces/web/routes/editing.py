@@ -1,11 +1,12 @@
 """/instructions/new and /instructions/{id}/edit: the editor, what saving would do, and saving."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
+from msgspec.structs import replace
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError, PreconditionFailed
@@ -41,8 +42,7 @@ router = Pages("/instructions")
 Words = Annotated[str, Query(max_length=200)]
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(msgspec.Struct, frozen=True):
     """One person's work on an instruction: what it said, what stands in the form, and for whom it is tried."""
 
     request: Request

@@ -1,10 +1,10 @@
 """/agents/{id}/effective: what an agent is told, line by line, now or then, and beside another."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import urlencode
 
+import msgspec
 from fastapi import Depends, Query, Request, Response
 
 from preceptor.app import Preceptor
@@ -27,8 +27,7 @@ MOST = 200
 Against = Annotated[str, Query(alias="with", max_length=128)]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """`with_` and `then` name another agent and another moment to compare with, `arm` an experiment: `ID:variant`."""
 
     at: str

@@ -1,9 +1,9 @@
 """/experiments: what is compared, what it has shown so far, and making one arm what all are told."""
 
-from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
 
+import msgspec
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -49,8 +49,7 @@ LIGHTS = {
 METRICS = (*TOLD, *COMPUTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Promotion:
+class Promotion(msgspec.Struct, frozen=True):
     """What promoting an arm would change for an agent."""
 
     agent_id: str

@@ -1,10 +1,10 @@
 """/replays: past turns gone through again with something changed, and what came of each."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import msgspec
 from fastapi import Depends, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -35,8 +35,7 @@ FIELDS = ("turn", "conversation", "agent", "limit", "instruction", "version", "m
 USUAL = {"limit": "20", "mode": Mode.STEP.value, "replies": Replies.RECORDED.value}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """Which items of a replay are looked at."""
 
     changed: bool

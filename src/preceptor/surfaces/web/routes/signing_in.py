@@ -2,9 +2,9 @@
 
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import orjson
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -57,8 +57,7 @@ async def leave(request: Request, back: Words = "/") -> Response:
     return response
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(msgspec.Struct, frozen=True):
     """What a browser comes back with."""
 
     code: str

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -29,8 +28,7 @@ Words = Annotated[str, Query(max_length=128)]
 LINES = "application/x-ndjson"
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(msgspec.Struct, frozen=True):
     """What is tried: versions, and what is said to them."""
 
     preceptor: Preceptor

@@ -1,15 +1,15 @@
 """An agent's assignments as cards: what stands in each form, and what another order would need."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from preceptor.domain.instructions.assignment import AgentAssignment
 from preceptor.domain.instructions.content import WrittenConstraint, id_of, is_locked, text_of
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A constraint that can be switched off."""
 
     value: str
@@ -19,8 +19,7 @@ class Rule:
     known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     assignment: AgentAssignment
     pin: str
     priority: str

@@ -4,8 +4,9 @@ Only where things stand on the drawing; the templates draw.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
+
+import msgspec
 
 from preceptor.domain.experiments.results import Effect, Results
 from preceptor.domain.experiments.series import MetricSeries, Point
@@ -18,8 +19,7 @@ STEEP = 3.0
 """How much wider than the newest interval the drawing is: the first ones, of a handful of units, run out of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """One metric: places on a common scale, in standard deviations, with nothing in the middle."""
 
     effect: Effect
@@ -30,8 +30,7 @@ class Bar:
     always_high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Forest:
+class Forest(msgspec.Struct, frozen=True):
     bars: dict[str, Bar]
     reach: float
     """Standard deviations from the middle to either side."""
@@ -68,8 +67,7 @@ def _bar(effect: Effect, side: float) -> Bar:
     return Bar(effect, at(effect.difference), *(min(max(at(one), 0.0), WIDE) for one in ends))
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(msgspec.Struct, frozen=True):
     x: float
     y: float
     low: float
@@ -77,8 +75,7 @@ class Dot:
     point: Point
 
 
-@dataclass(frozen=True, slots=True)
-class Cumulative:
+class Cumulative(msgspec.Struct, frozen=True):
     """The difference up to each day, in its band."""
 
     series: MetricSeries

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -52,8 +51,7 @@ HUES = {"message": "user", "guardian": "danger", "tool": "ok", "engine": "compre
 """The colour of a kind, where it has none of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sourced:
+class Sourced(msgspec.Struct, frozen=True):
     """Something that has a kind of source, and is named and coloured by it."""
 
     kind: str
@@ -67,8 +65,7 @@ class Sourced:
         return HUES.get(self.kind, self.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Part(Sourced):
+class Part(Sourced, frozen=True):
     role: str
     text: str
     tokens: int
@@ -78,8 +75,7 @@ class Part(Sourced):
     """The call before was not shown it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share(Sourced):
+class Share(Sourced, frozen=True):
     """What one kind of source takes of the whole."""
 
     tokens: int
@@ -87,8 +83,7 @@ class Share(Sourced):
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(msgspec.Struct, frozen=True):
     context: Context
     parts: tuple[Part, ...]
     shares: tuple[Share, ...]

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+import msgspec
 
 ALIKE = 0.5
 """Below this share of common words two lines are not one line that changed: marking words would be confetti."""
@@ -21,8 +22,7 @@ Runs = tuple[tuple[bool, str], ...]
 """A line in pieces: whether the piece changed, and its text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     kind: str
     """same, changed, added or removed"""
     left_no: int | None
@@ -31,8 +31,7 @@ class Row:
     right: Runs
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """Rows that belong together: unchanged, changed (numbered from 1), or folded away."""
 
     rows: tuple[Row, ...] = ()

@@ -5,8 +5,10 @@ order in which its items come, so a script, or a button without one, moves an it
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from preceptor.domain.instructions.content import Content, ValidationRules, WrittenConstraint, id_of, is_locked, text_of
 from preceptor.domain.instructions.instruction import Authored, InstructionType, Variable, VariableType
@@ -30,8 +32,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 BLANK_VARIABLE = {"type": "string", "required": "on", "maxLength": "1000"}
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     key: str
     values: Mapping[str, str]
 
@@ -39,8 +40,7 @@ class Item:
         return any(value.strip() for part, value in self.values.items() if part in {"text", "name", "input"})
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """What stands in the form."""
 
     fields: Mapping[str, str]

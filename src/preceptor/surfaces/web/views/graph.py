@@ -5,7 +5,8 @@ in it, so that it never runs behind a step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 WIDTH, HEIGHT, BETWEEN, BELOW, EDGE = 180, 52, 48, 20, 8
 SWEEPS = 4
@@ -14,15 +15,13 @@ Place = int | tuple[int, int, int]
 Waits = Mapping[int, Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     index: int
     x: float
     y: float
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(msgspec.Struct, frozen=True):
     width: float
     height: float
     nodes: tuple[Node, ...]
@@ -30,11 +29,10 @@ class Graph:
     """As paths of an SVG."""
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(msgspec.Struct):
     column: dict[Place, int]
     before: dict[Place, list[Place]]
-    through: dict[tuple[int, int], list[Place]] = field(default_factory=dict[tuple[int, int], list[Place]])
+    through: dict[tuple[int, int], list[Place]] = {}
 
     def columns(self) -> dict[int, list[Place]]:
         found: dict[int, list[Place]] = {}

@@ -3,7 +3,6 @@ what the models were shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -24,8 +23,7 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPart(Sourced):
+class ShownPart(Sourced, frozen=True):
     """A part of what a model is shown that is there on one side only."""
 
     side: str
@@ -35,8 +33,7 @@ class ShownPart(Sourced):
     link: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallView:
+class CallView(msgspec.Struct, frozen=True):
     call: CallItem
     parts: tuple[ShownPart, ...]
     blocks: list[Block]
@@ -55,8 +52,7 @@ class CallView:
         return bool(changes_in(self.blocks))
 
 
-@dataclass(frozen=True, slots=True)
-class ItemView:
+class ItemView(msgspec.Struct, frozen=True):
     item: Item
     calls: tuple[CallView, ...]
     tokens_before: int

@@ -1,7 +1,6 @@
 """What is said in a turn, and what each step of telling it changes on a page."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -11,8 +10,7 @@ from preceptor.domain.messages.message import Attachment, Message
 from preceptor.domain.messages.message import Text as Said
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What someone said, apart from what stands in the files they sent with it."""
 
     id: str
@@ -20,16 +18,14 @@ class Question:
     files: tuple[Attachment, ...] = ()
 
 
-@dataclass(slots=True)
-class ToolUse:
+class ToolUse(msgspec.Struct):
     name: str
     arguments: str
     result: str | None = None
     is_error: bool = False
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """Something that was said, whole or as far as it has come."""
 
     message_id: str
@@ -42,7 +38,7 @@ class Step:
     tokens: int = 0
     weight: int = 0
     """The tokens that are freed with it: its own, and those of what its tools answered."""
-    tools: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
+    tools: dict[str, ToolUse] = {}
     call_id: str | None = None
     stands_for: int = 0
     """How many messages it stands for."""
@@ -53,15 +49,14 @@ class Step:
         return bool(self.text.strip() or self.tools) or not self.whole
 
 
-@dataclass(slots=True)
-class Group:
+class Group(msgspec.Struct):
     """A delegation, and what was said in it."""
 
     span_id: str
     reason: str | None = None
     asked: str | None = None
     parent: str | None = None
-    items: "list[Step | Group]" = field(default_factory=list["Step | Group"])
+    items: "list[Step | Group]" = []
     closed: bool = False
     tokens: int = 0
     """What its calls took."""
@@ -81,8 +76,7 @@ class Group:
         return list(dict.fromkeys(tool.name for step in self.steps for tool in step.tools.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(msgspec.Struct, frozen=True):
     """Show a part: in the place of what has its id, or at the end of `into`."""
 
     part: str
@@ -91,20 +85,17 @@ class Put:
     shown: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(msgspec.Struct, frozen=True):
     id: str
     shown: "Group"
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(msgspec.Struct, frozen=True):
     id: str
 
 

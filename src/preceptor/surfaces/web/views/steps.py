@@ -1,8 +1,9 @@
 """An execution as people read it: a fold over its events, and what each further event changes on a page."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from preceptor.domain.executions.execution import Execution, Step, StepStatus
 from preceptor.domain.executions.facts import StepEnded, StepResumed, StepStarted, fact_of
@@ -30,8 +31,7 @@ _FIRST = (StepStatus.FAILED, StepStatus.TIMEOUT, StepStatus.RUNNING, StepStatus.
 CAME_OFF = frozenset({StepStatus.COMPLETED, StepStatus.PENDING, StepStatus.RUNNING})
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
+class StepView(msgspec.Struct, frozen=True):
     step: Step
     chosen: bool = False
 
@@ -63,8 +63,7 @@ def drawn(steps: Sequence[Step]) -> Graph:
     return graph_of({step.index: step.depends_on for step in steps})
 
 
-@dataclass(slots=True)
-class Followed:
+class Followed(msgspec.Struct):
     """An execution as far as its events have been read."""
 
     state: State

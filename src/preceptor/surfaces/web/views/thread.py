@@ -4,8 +4,9 @@ Each step says what changes on a page: `Put` a part into a place, `Text` to appe
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+import msgspec
 
 from preceptor.domain.delegation import DELEGATE, Span
 from preceptor.domain.ids import InstructionId, MessageId
@@ -41,26 +42,25 @@ from preceptor.surfaces.web.views.said import (
 STANDS_FOR_OTHERS = frozenset({Kind.SUMMARY, Kind.COMPACTION, Kind.MEMORY})
 
 
-@dataclass(slots=True)
-class TurnView:
+class TurnView(msgspec.Struct):
     turn_id: str
     question: Question | None = None
     guard: Verdict | None = None
     guardian: str = ""
     intent: str | None = None
     confidence: float | None = None
-    items: list[Step | Group] = field(default_factory=list[Step | Group])
+    items: list[Step | Group] = []
     answer: str | None = None
     """What is said in the place of an answer: a question back, or why there is none."""
     ended: Ended | None = None
     pins: Accepted | None = None
-    names: dict[InstructionId, str] = field(default_factory=dict[InstructionId, str])
+    names: dict[InstructionId, str] = {}
     """What its instructions are called."""
     milliseconds: int = 0
     began: int = 0
-    groups: dict[str, Group] = field(default_factory=dict[str, Group])
-    spoken: dict[str, Step] = field(default_factory=dict[str, Step])
-    calls: dict[str, Step] = field(default_factory=dict[str, Step])
+    groups: dict[str, Group] = {}
+    spoken: dict[str, Step] = {}
+    calls: dict[str, Step] = {}
 
     @property
     def status(self) -> str:

@@ -1,8 +1,9 @@
 """What an agent is told, as people read it: line by line with its source, and struck out what it is not told."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+import msgspec
 
 from preceptor.domain.ids import AssignmentId
 from preceptor.domain.instructions.effective import Assignment, Origin, Overridden, Reason, Rule, Source
@@ -35,8 +36,7 @@ _STYLE = {"language": "tone", "formality": "tone"}
 _RULES = "validationRules"
 
 
-@dataclass(frozen=True, slots=True)
-class From:
+class From(msgspec.Struct, frozen=True):
     """Where a line was said."""
 
     label: str
@@ -45,8 +45,7 @@ class From:
     custom: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     text: str
     sources: tuple[From, ...]
     reason: str = ""
@@ -58,8 +57,7 @@ class Line:
         return "customization" if any(one.custom for one in self.sources) else "instruction"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     key: str
     heading: str
     lines: tuple[Line, ...]
@@ -80,8 +78,7 @@ def sections(compiled: Compiled) -> list[Section]:
     return [*found, *(Section(key, f"## {key}", tuple(lines)) for key, lines in struck.items())]
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(msgspec.Struct, frozen=True):
     agent_id: str
     by: Mapping[AssignmentId, Assignment]
 
