@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preceptor.adapters.tokens import counter
+from preceptor.adapters.tokens import SHIPPED, counter
 from preceptor.domain.models import Vocabulary
 from tests.requirements import covers
 
@@ -44,6 +44,12 @@ def test_any_text_can_be_counted_and_counts_at_least_once_and_at_most_once_a_byt
 def test_text_that_looks_like_a_special_token_is_text():
     assert counter(Vocabulary.O200K).count("<|endoftext|>") > 1
     assert counter(Vocabulary.LLAMA3).count("<|begin_of_text|>") > 1
+
+
+@pytest.mark.parametrize("vocabulary", list(Vocabulary))
+def test_what_our_own_tools_cost_is_written_down_as_it_is_counted(vocabulary: Vocabulary):
+    tokens = counter(vocabulary)
+    assert [tokens.count(text) for text in SHIPPED] == [tokens.measure(text) for text in SHIPPED]
 
 
 @covers("R199")

@@ -1,11 +1,13 @@
 """Counting tokens as models do, without asking anyone: the vocabularies are part of the installation."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import msgspec
 
 from preceptor.domain.models import Vocabulary
+from preceptor.domain.turns.control import DELEGATE_SPEC, RETURN_SPEC
 
 _NAMES = {
     Vocabulary.O200K: "o200k_base",
@@ -17,6 +19,13 @@ _NAMES = {
     Vocabulary.DEEPSEEK: "deepseek_v3",
 }
 
+SHIPPED: Mapping[str, Mapping[Vocabulary, int]] = {
+    DELEGATE_SPEC.told: dict(zip(Vocabulary, (306, 303, 303, 306, 315, 319, 319), strict=True)),
+    RETURN_SPEC.told: dict(zip(Vocabulary, (57, 56, 56, 56, 58, 58, 58), strict=True)),
+}
+"""What our own tools cost, which nearly every call offers: the first word that is no token by itself makes a vocabulary
+ready to take words apart, and that takes longer than all the rest of a short reply."""
+
 
 class Counter(msgspec.Struct, frozen=True):
     """Text is text: what looks like a special token counts as the characters it is written with."""
@@ -27,6 +36,10 @@ class Counter(msgspec.Struct, frozen=True):
     def count(self, text: str) -> int:
         if not text:
             return 0
+        known = SHIPPED.get(text)
+        return self.measure(text) if known is None else known[self.vocabulary]
+
+    def measure(self, text: str) -> int:
         tokenizer = _tokenizer(self.vocabulary)
         try:
             return len(tokenizer.encode_ordinary(text))

@@ -142,8 +142,7 @@ def _passing_back(counter: TokenCounter) -> ToolSpec:
 def counted(spec: ToolSpec, counter: TokenCounter) -> ToolSpec:
     if spec.tokens:
         return spec
-    told = _ENCODER.encode({"name": spec.name, "description": spec.description, "parameters": spec.parameters})
-    return msgspec.structs.replace(spec, tokens=counter.count(told.decode()))
+    return msgspec.structs.replace(spec, tokens=counter.count(spec.told))
 
 
 def own_names(voice: Voice) -> tuple[str, ...]:

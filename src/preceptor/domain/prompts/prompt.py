@@ -56,6 +56,12 @@ class ToolSpec(msgspec.Struct, frozen=True, rename="camel"):
     effect: Effect = Effect.READ
     tokens: int = 0
 
+    @property
+    def told(self) -> str:
+        """What its tokens are counted of."""
+        told = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return msgspec.json.encode(told).decode()
+
 
 class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
     """Everything of one model call, in the order in which it is shown. What never changes comes first, for caching."""
