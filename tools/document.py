@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from preceptor.app import Preceptor
-from preceptor.domain.reasoning.routing import BINDING, ROUTING, patience
+from preceptor.domain.reasoning.routing import BINDING, patience, routing
 from preceptor.domain.reasoning.verdict import GATE
 from preceptor.domain.reasoning.visibility import OUTPUTS
 from preceptor.settings import PREFIX, Settings
@@ -43,7 +43,7 @@ What becomes of a turn is decided by these tables, never by a model alone. Each 
 version and the row that fired. They are checked when they are loaded: every case has a row, and every row a case.
 DT-002 and DT-005 are shown with the default thresholds; an agent may have its own.
 """
-TABLES = (GATE, ROUTING, BINDING, OUTPUTS, patience())
+TABLES = (GATE, routing(), BINDING, OUTPUTS, patience())
 
 
 def settings_page() -> str:

@@ -4,7 +4,9 @@ This is the public API; everything else may change. Parts are loaded when first 
 """
 
 import gc
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,10 +33,18 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'preceptor' has no attribute {name!r}")
-    collecting = gc.isenabled()
-    gc.disable()  # nothing of what is loaded is garbage: looking through it would be a tenth of the time
+    home = sys.modules.get(_HOME[name]) or _loaded(_HOME[name])
+    return getattr(home, name)
+
+
+def _loaded(home: str) -> ModuleType:
+    """Nothing of what is loaded is garbage: looking through it would be a tenth of the time, and again at the end."""
+    starting, collecting = gc.get_stats()[2]["collections"] == 0, gc.isenabled()
+    gc.disable()
     try:
-        return getattr(import_module(_HOME[name]), name)
+        return import_module(home)
     finally:
+        if starting:  # otherwise what the program has made since might become garbage, and be kept
+            gc.freeze()
         if collecting:
             gc.enable()

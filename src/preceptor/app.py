@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,7 +27,6 @@ from preceptor.engine.turns import Turns
 from preceptor.features import Features
 from preceptor.going_on import Hands, going_on, open_means, open_queues
 from preceptor.settings import Settings
-from preceptor.wire import anthropic_request, openai_chat
 
 if TYPE_CHECKING:
     from preceptor.engine.access import Access
@@ -48,11 +47,16 @@ if TYPE_CHECKING:
     from preceptor.engine.threads import Threads
     from preceptor.engine.views import Views
 
-FORMATS: "dict[str, Format]" = {
-    openai_chat.FORMAT: partial(openai_chat.render, prefill=True),
-    anthropic_request.FORMAT: partial(anthropic_request.render, prefill=True),
-}
-"""Every format in which a request was ever sent: what was sent can be made again."""
+
+@cache
+def _formats() -> "dict[str, Format]":
+    """Every format in which a request was ever sent: what was sent can be made again."""
+    from preceptor.wire import anthropic_request, openai_chat
+
+    return {
+        openai_chat.FORMAT: partial(openai_chat.render, prefill=True),
+        anthropic_request.FORMAT: partial(anthropic_request.render, prefill=True),
+    }
 
 
 def _loaded_at_work(made: Callable[[], Carrier]) -> Carrier:
@@ -68,7 +72,7 @@ def _loaded_at_work(made: Callable[[], Carrier]) -> Carrier:
 def _replaying() -> Carrier:
     from preceptor.engine import replay
 
-    return replay.carrier(FORMATS)
+    return replay.carrier(_formats())
 
 
 def _executing() -> Carrier:
@@ -144,7 +148,7 @@ class Preceptor(Features, frozen=True):
     def contexts(self) -> "Contexts":
         from preceptor.engine.contexts import Contexts
 
-        return Contexts(self.session, FORMATS)
+        return Contexts(self.session, _formats())
 
     @property
     def foreseeing(self) -> "Foreseeing":

@@ -13,7 +13,6 @@ from preceptor.domain.reasoning.routing import (
     BINDING,
     DEFAULT_POLICY,
     FLOW,
-    ROUTING,
     STRICTNESS,
     BindingFacts,
     Flow,
@@ -123,14 +122,14 @@ ROUTES: dict[str, tuple[Standing, float | None, float | None, Action, str]] = {
 def test_the_routing_table_row_by_row(
     level: Standing, spam: float | None, confidence: float | None, action: Action, row: str
 ):
-    hit = ROUTING.decide(RoutingFacts(level, spam, confidence))
+    hit = routing().decide(RoutingFacts(level, spam, confidence))
     assert (hit.outcome.action, hit.row, hit.outcome.flow) == (action, row, FLOW[action])
 
 
 @covers("B4", "R176")
 def test_every_combination_of_level_and_boundary_scores_has_one_route_and_normal_needs_known_scores():
     for level, spam, confidence in product(Standing, FLOATS, FLOATS):
-        action = ROUTING.decide(RoutingFacts(level, spam, confidence)).outcome.action
+        action = routing().decide(RoutingFacts(level, spam, confidence)).outcome.action
         if level is Standing.UNSAFE:
             expected = Action.GUARDIAN_BLOCK
         elif spam is not None and spam >= 0.7:
@@ -186,8 +185,8 @@ def test_thresholds_of_an_agent_move_the_same_table(spam_limit: float, doubt_lim
 
 
 def test_other_thresholds_are_another_version_of_the_table():
-    assert len({ROUTING.version, routing(0.8, 0.6).version, routing(0.7, 0.5).version}) == 3
-    assert routing(0.7, 0.6).version == ROUTING.version
+    assert len({routing().version, routing(0.8, 0.6).version, routing(0.7, 0.5).version}) == 3
+    assert routing(0.7, 0.6).version == routing().version
 
 
 ASKED: dict[str, tuple[int, int, Action, bool]] = {
@@ -252,7 +251,7 @@ def test_the_model_gets_two_outputs_the_user_one_and_the_record_all():
 
 # All of them
 
-TABLES: dict[str, Table[Any, Any]] = {each.name: each for each in (GATE, ROUTING, BINDING, OUTPUTS, patience())}
+TABLES: dict[str, Table[Any, Any]] = {each.name: each for each in (GATE, routing(), BINDING, OUTPUTS, patience())}
 FACTS: dict[str, Any] = {
     "DT-001": GateFacts,
     "DT-002": RoutingFacts,

@@ -10,12 +10,10 @@ import msgspec
 
 from preceptor.adapters.models.registry import ANTHROPIC, OPENAI, ModelRegistry, base_of
 from preceptor.domain.errors import Invalid
-from preceptor.domain.mcp_servers import Approved, Offer, full_name, spec_of
 from preceptor.domain.messages.message import ToolCall, ToolResult
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.providers import ProviderKind
 from preceptor.engine.connections import OwnProvider, OwnServer
-from preceptor.engine.mcp_servers import ServerFailed
 from preceptor.engine.ports import ChatModel, Models, TokenCounter
 from preceptor.engine.talk import Tools
 
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
     from mcp import Client
 
     from preceptor.adapters.mcp.held import Held
+    from preceptor.domain.mcp_servers import Approved, Offer
+    from preceptor.engine.mcp_servers import ServerFailed
 
 READ = 300.0
 """Seconds in which a server says at least something."""
@@ -66,12 +66,14 @@ class OwnTools(msgspec.Struct, frozen=True):
 
     base: Tools
     connections: "Connections"
-    found: dict[str, tuple[OwnServer, Approved]]
+    found: "dict[str, tuple[OwnServer, Approved]]"
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return tuple(spec for name in dict.fromkeys(names) for spec in self._spec(name))
 
     def _spec(self, name: str) -> tuple[ToolSpec, ...]:
+        from preceptor.domain.mcp_servers import spec_of
+
         own = self.found.get(name)
         return self.base.specs([name]) if own is None else (spec_of(own[0].server_id, own[1]),)
 
@@ -106,12 +108,14 @@ class Connections:
         return OwnModels(base, self.registry, {one.provider_id: one for one in providers})
 
     def tools(self, base: Tools, servers: Sequence[OwnServer]) -> Tools:
+        from preceptor.domain.mcp_servers import full_name
+
         found = {full_name(one.server_id, tool.name): (one, tool) for one in servers for tool in one.tools}
         return OwnTools(base, self, found)
 
-    async def offers(self, server: OwnServer) -> tuple[Offer, ...]:
+    async def offers(self, server: OwnServer) -> "tuple[Offer, ...]":
         if find_spec("mcp") is None:
-            raise ServerFailed("MCP is an extra of this software and is not installed: pip install 'preceptor[mcp]'.")
+            raise _failed("MCP is an extra of this software and is not installed: pip install 'preceptor[mcp]'.")
         from preceptor.adapters.mcp.asking import offers_of
 
         return await offers_of(self.held(server))
@@ -139,7 +143,7 @@ class Connections:
             return
         told = self.registry.mcp_servers.get(server.server_id)
         if told is None:
-            raise ServerFailed(f"The MCP server {server.server_id!r} is no longer in PRECEPTOR_MCP_SERVERS.")
+            raise _failed(f"The MCP server {server.server_id!r} is no longer in PRECEPTOR_MCP_SERVERS.")
         if told.url is not None:
             async with self._over_http(told.url, told.secret) as client:
                 yield client
@@ -163,3 +167,9 @@ class Connections:
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
             yield client
+
+
+def _failed(sentence: str) -> "ServerFailed":
+    from preceptor.engine.mcp_servers import ServerFailed
+
+    return ServerFailed(sentence)

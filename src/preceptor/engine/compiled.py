@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from preceptor.domain.experiments.experiment import Experiment
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId, OrgId
 from preceptor.domain.instructions.effective import Assignment, Effective, Notice
 from preceptor.domain.instructions.merge import merge_in_turn
@@ -15,6 +14,9 @@ from preceptor.domain.instructions.references import mentions
 from preceptor.domain.instructions.render import Rendered, hash_of, render
 from preceptor.domain.instructions.report import EffectiveInstructions, report
 from preceptor.domain.log import Head
+
+if TYPE_CHECKING:
+    from preceptor.domain.experiments.experiment import Experiment
 
 Key = TypeVar("Key")
 MOST_AGENTS = 1_000
@@ -147,7 +149,7 @@ class Compilations(msgspec.Struct, frozen=True):
 
     results: dict[tuple[OrgId, AgentId], Compiled] = {}
     versions: dict[tuple[OrgId, InstructionId], Kept] = {}
-    experiments: dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]] = {}
+    experiments: "dict[tuple[OrgId, AgentId], tuple[bytes, tuple[Experiment, ...]]]" = {}
     """Those that run with an agent, as the trail stood when it ended in this hash."""
     arms: dict[tuple[OrgId, AgentId, str], tuple[bytes, Compiled]] = {}
     """What an agent is told in the arms of experiments."""
@@ -161,7 +163,7 @@ class Compilations(msgspec.Struct, frozen=True):
         self.versions[org, version.wording.instruction_id] = version
         _forget_oldest(self.versions, MOST_VERSIONS)
 
-    def keep_experiments(self, key: tuple[OrgId, AgentId], running: tuple[bytes, tuple[Experiment, ...]]) -> None:
+    def keep_experiments(self, key: tuple[OrgId, AgentId], running: "tuple[bytes, tuple[Experiment, ...]]") -> None:
         self.experiments[key] = running
         _forget_oldest(self.experiments, MOST_AGENTS)
 

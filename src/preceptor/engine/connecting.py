@@ -1,16 +1,20 @@
 """Connecting: the means of one organisation are those of the installation, with its own models and tools."""
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.ids import OrgId
 from preceptor.domain.log import ORG_STREAM, Head
-from preceptor.domain.mcp_servers import StoredServer, usable
 from preceptor.domain.providers import Provider
 from preceptor.engine.connections import OwnProvider, OwnServer
 from preceptor.engine.ports import Seal, Work
 from preceptor.engine.run import Connected, Means
 from preceptor.engine.session import Session
+
+if TYPE_CHECKING:
+    from preceptor.domain.mcp_servers import StoredServer
 
 MOST = 1_000
 """Organisations whose connections are remembered."""
@@ -56,7 +60,9 @@ def own_provider(seal: Seal, org: OrgId, provider: Provider, sealed: bytes | Non
     return OwnProvider(provider.provider_id, provider.kind, provider.url, key)
 
 
-def own_server(seal: Seal, org: OrgId, server: StoredServer, sealed: bytes | None) -> OwnServer:
+def own_server(seal: Seal, org: OrgId, server: "StoredServer", sealed: bytes | None) -> OwnServer:
+    from preceptor.domain.mcp_servers import usable
+
     key = opened(seal, sealed, server.context(org))
     return OwnServer(org, server.server_id, server.url, key, usable(server))
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from preceptor.domain.ids import OrgId
-from preceptor.domain.mcp_servers import Approved, Offer
 from preceptor.domain.providers import ProviderKind
 from preceptor.engine.ports import Models
 from preceptor.engine.talk import Tools
+
+if TYPE_CHECKING:
+    from preceptor.domain.mcp_servers import Approved, Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class OwnServer:
     server_id: str
     url: str | None
     key: str | None = field(repr=False)
-    tools: tuple[Approved, ...] = ()
+    tools: "tuple[Approved, ...]" = ()
 
 
 class Connector(Protocol):
@@ -56,6 +58,6 @@ class Connector(Protocol):
         """The tools of the installation, and the approved ones of these servers."""
         ...
 
-    async def offers(self, server: OwnServer) -> tuple[Offer, ...]:
+    async def offers(self, server: OwnServer) -> "tuple[Offer, ...]":
         """What a server has now."""
         ...

@@ -4,14 +4,13 @@ For agents without experiments nothing is looked up: which run is kept until the
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.experiments.assigning import PURPOSE, Arm, arm_of
-from preceptor.domain.experiments.experiment import EngineSettings, Experiment, SettingArms, UnitKind, VersionArms
 from preceptor.domain.experiments.exposure import Enrolment
 from preceptor.domain.ids import AgentId, InstructionId
 from preceptor.domain.instructions.instruction import InstructionVersion
@@ -24,16 +23,19 @@ from preceptor.engine.policing import planned_by
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
+if TYPE_CHECKING:
+    from preceptor.domain.experiments.experiment import EngineSettings, Experiment, SettingArms, VersionArms
+
 
 class Placed(NamedTuple):
     """An experiment that runs, and the arm that a unit is in."""
 
-    experiment: Experiment
+    experiment: "Experiment"
     unit: str
     arm: Arm
 
     @property
-    def settings(self) -> EngineSettings | None:
+    def settings(self) -> "EngineSettings | None":
         arms = self.experiment.settings
         return None if arms is None else settings_of(arms, self.arm)
 
@@ -69,11 +71,11 @@ async def enroll(work: Work, session: Session, agent: Agent, conversation: Conve
     return Enrolled(taken, spoken, enrolments, arms)
 
 
-def settings_of(arms: SettingArms, arm: Arm) -> EngineSettings:
+def settings_of(arms: "SettingArms", arm: Arm) -> "EngineSettings":
     return arms.variant if arm is Arm.VARIANT else arms.control
 
 
-def with_settings(agent: Agent, settings: EngineSettings | None) -> Agent:
+def with_settings(agent: Agent, settings: "EngineSettings | None") -> Agent:
     """The agent with another model, way of planning or parameters, as far as the settings name them."""
     if settings is None:
         return agent
@@ -88,7 +90,7 @@ def with_settings(agent: Agent, settings: EngineSettings | None) -> Agent:
 
 
 def in_arm(
-    presents: Sequence[Present], arms: VersionArms, arm: Arm, versions: Mapping[InstructionId, InstructionVersion]
+    presents: Sequence[Present], arms: "VersionArms", arm: Arm, versions: Mapping[InstructionId, InstructionVersion]
 ) -> list[Present]:
     """What an agent is given, with the arm's version in the place of whatever its assignment follows."""
     wanted, control = arms.of(arm), arms.control.family_id
@@ -104,7 +106,7 @@ def in_arm(
 
 
 async def told_in(
-    work: Work, cache: Compilations, agent_id: AgentId, arms: Sequence[tuple[VersionArms, Arm]]
+    work: Work, cache: Compilations, agent_id: AgentId, arms: "Sequence[tuple[VersionArms, Arm]]"
 ) -> tuple[list[Present], Compiled]:
     """What an agent is told in these arms."""
     presents = await present(work, cache, agent_id)
@@ -116,7 +118,7 @@ async def told_in(
     return presents, await with_documents(work, alone, foreign(presents))
 
 
-async def _running(work: Work, cache: Compilations, usual: Compiled) -> tuple[Experiment, ...]:
+async def _running(work: Work, cache: Compilations, usual: Compiled) -> "tuple[Experiment, ...]":
     key = work.org, usual.agent_id
     known = cache.experiments.get(key)
     if known is None or known[0] != usual.head.hash:
@@ -139,7 +141,9 @@ async def _in_arms(work: Work, cache: Compilations, usual: Compiled, placed: Seq
     return spoken
 
 
-def _placed(session: Session, experiment: Experiment, conversation: Conversation) -> Placed:
+def _placed(session: Session, experiment: "Experiment", conversation: Conversation) -> Placed:
+    from preceptor.domain.experiments.experiment import UnitKind
+
     by_user = experiment.unit is UnitKind.USER
     unit = conversation.owner.user_id if by_user else conversation.conversation_id
     key = session.seal.sign(b"", PURPOSE).encode()
@@ -159,7 +163,7 @@ def _enrolment(session: Session, agent: Agent, placed: Placed) -> Enrolment:
     )
 
 
-def _expected(session: Session, agent: Agent, arms: SettingArms) -> dict[str, Any]:
+def _expected(session: Session, agent: Agent, arms: "SettingArms") -> dict[str, Any]:
     """What a turn in this arm is taken with, of all that the two arms may differ in."""
     means, both = session.means, (arms.control, arms.variant)
     expected: dict[str, Any] = {}

@@ -47,10 +47,8 @@ class OperatorServer(Value):
 _FILE: TypeAdapter[dict[str, OperatorServer]] = TypeAdapter(dict[ConnectionId, OperatorServer])
 
 
-def read_servers(file: Path | None) -> Mapping[str, OperatorServer]:
+def read_servers(file: Path) -> Mapping[str, OperatorServer]:
     """Read them, and check every one: a slip of the pen is told at start."""
-    if file is None:
-        return {}
     try:
         raw = file.read_text(encoding="utf-8")
         found: dict[str, Any] = json.loads(raw) if file.suffix == ".json" else tomllib.loads(raw)

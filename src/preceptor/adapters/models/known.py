@@ -78,11 +78,10 @@ _FAMILIES: tuple[tuple[str, Capabilities], ...] = (
     (r"(mistral|ministral|mixtral|magistral|devstral|codestral)", _open(Vocabulary.MISTRAL)),
     (r"deepseek", _open(Vocabulary.DEEPSEEK)),
 )
-_PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), record) for pattern, record in _FAMILIES)
 
 
 @lru_cache(maxsize=1024)
 def capabilities_of(model: str) -> Capabilities:
     """By the last part of its name: `org/Llama-3.1-8B` is a Llama 3."""
     name = model.rsplit("/", 1)[-1]
-    return next((record for pattern, record in _PATTERNS if pattern.match(name)), UNKNOWN)
+    return next((record for pattern, record in _FAMILIES if re.match(pattern, name, re.IGNORECASE)), UNKNOWN)

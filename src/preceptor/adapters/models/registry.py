@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from preceptor.adapters.egress import Door, Egress, NotAllowedOut, door_to, doors_of
-from preceptor.adapters.mcp.servers import OperatorServer, read_servers
 from preceptor.adapters.models.corrections import Corrections, read_corrections
 from preceptor.adapters.models.known import capabilities_of
 from preceptor.adapters.tokens import counter
@@ -27,6 +26,7 @@ from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.settings import Settings
 
 if TYPE_CHECKING:
+    from preceptor.adapters.mcp.servers import OperatorServer
     from preceptor.adapters.models.anthropic import Anthropic
     from preceptor.adapters.models.local import LocalModel
     from preceptor.adapters.models.openai_compatible import OpenAICompatible
@@ -61,7 +61,7 @@ class ModelRegistry:
 
     settings: Settings
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    mcp_servers: Mapping[str, OperatorServer] = field(init=False)
+    mcp_servers: "Mapping[str, OperatorServer]" = field(init=False)
     egress: Egress = field(init=False)
     default: str = field(init=False)
     _made: dict[str, ChatModel] = field(default_factory=dict[str, ChatModel], init=False)
@@ -74,7 +74,7 @@ class ModelRegistry:
         self.default = self.settings.model or self._chosen()
         if self.settings.model_capabilities is not None:
             self._corrections = read_corrections(self.settings.model_capabilities)
-        self.mcp_servers = read_servers(self.settings.mcp_servers)
+        self.mcp_servers = _servers(self.settings.mcp_servers)
         self.egress = Egress(
             (*self._own_doors(), *(door for one in self.settings.egress_allow for door in doors_of(one)))
         )
@@ -242,6 +242,14 @@ class ModelRegistry:
         url = base_of(self.settings.model_url or "")
         known = self._known(f"openai-compatible:{model}", model)
         return OpenAICompatible(model, url, self.settings.model_api_key, self.egress, known)
+
+
+def _servers(file: Path | None) -> "Mapping[str, OperatorServer]":
+    if file is None:
+        return {}
+    from preceptor.adapters.mcp.servers import read_servers
+
+    return read_servers(file)
 
 
 def _own_door(name: str, url: str) -> Door:

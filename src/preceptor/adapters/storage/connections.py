@@ -1,5 +1,7 @@
 """Providers and MCP servers in SQL: each row a value, and beside it the key, sealed."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
@@ -15,8 +17,10 @@ from preceptor.adapters.storage.ready.connections import (
     REPLACE_PROVIDER,
     REPLACE_SERVER,
 )
-from preceptor.domain.mcp_servers import StoredServer
 from preceptor.domain.providers import Provider
+
+if TYPE_CHECKING:
+    from preceptor.domain.mcp_servers import StoredServer
 
 
 class SqlProviders(msgspec.Struct, frozen=True):
@@ -43,19 +47,25 @@ class SqlProviders(msgspec.Struct, frozen=True):
 class SqlMcpServers(msgspec.Struct, frozen=True):
     work: Transaction
 
-    async def add(self, server: StoredServer, sealed: bytes | None) -> None:
+    async def add(self, server: "StoredServer", sealed: bytes | None) -> None:
         await self.work.put(ADD_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
 
-    async def replace(self, server: StoredServer, sealed: bytes | None) -> None:
+    async def replace(self, server: "StoredServer", sealed: bytes | None) -> None:
         await self.work.put(REPLACE_SERVER, id=server.server_id, sealed=sealed, body=server.model_dump_json())
 
     async def remove(self, server_id: str) -> None:
         await self.work.put(REMOVE_SERVER, id=server_id)
 
-    async def find(self, server_id: str) -> tuple[StoredServer, bytes | None] | None:
+    async def find(self, server_id: str) -> "tuple[StoredServer, bytes | None] | None":
         row = await self.work.one(FIND_SERVER, id=server_id)
-        return (StoredServer.model_validate_json(row[0]), row[1]) if row else None
+        return (_server(row[0]), row[1]) if row else None
 
-    async def all(self) -> list[tuple[StoredServer, bytes | None]]:
+    async def all(self) -> "list[tuple[StoredServer, bytes | None]]":
         rows = await self.work.all(ALL_SERVERS)
-        return [(StoredServer.model_validate_json(row[0]), row[1]) for row in rows]
+        return [(_server(row[0]), row[1]) for row in rows]
+
+
+def _server(body: str) -> "StoredServer":
+    from preceptor.domain.mcp_servers import StoredServer
+
+    return StoredServer.model_validate_json(body)

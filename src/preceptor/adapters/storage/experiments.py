@@ -1,7 +1,7 @@
 """Experiments in SQL: each as it is, and where those that run do so."""
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,28 +19,30 @@ from preceptor.adapters.storage.ready.experiments import (
     WITH_AGENT,
     WITH_FAMILY,
 )
-from preceptor.domain.experiments.experiment import Experiment, Status
 from preceptor.domain.ids import AgentId, ExperimentId, FamilyId, OrgId
 from preceptor.domain.times import to_micros
 from preceptor.engine.experimenting import Slot
+
+if TYPE_CHECKING:
+    from preceptor.domain.experiments.experiment import Experiment, Status
 
 
 class SqlExperiments(msgspec.Struct, frozen=True):
     work: Transaction
 
-    async def add(self, experiment: Experiment) -> None:
+    async def add(self, experiment: "Experiment") -> None:
         await self.work.put(ADD, **_columns(experiment))
 
-    async def replace(self, experiment: Experiment) -> None:
+    async def replace(self, experiment: "Experiment") -> None:
         await self.work.put(REPLACE, **_columns(experiment))
 
-    async def find(self, experiment_id: ExperimentId) -> Experiment | None:
+    async def find(self, experiment_id: ExperimentId) -> "Experiment | None":
         row = await self.work.one(FIND, id=experiment_id)
-        return Experiment.model_validate_json(row[0]) if row else None
+        return _read(row[0]) if row else None
 
-    async def page(self, status: Status | None, after: str | None, limit: int) -> list[Experiment]:
+    async def page(self, status: "Status | None", after: str | None, limit: int) -> "list[Experiment]":
         rows = await self.work.all(PAGE, after=after, status=status and status.value, limit=limit)
-        return [Experiment.model_validate_json(body) for (body,) in rows]
+        return [_read(body) for (body,) in rows]
 
     async def running(self, after: str, limit: int) -> list[tuple[OrgId, ExperimentId]]:
         """Of all organisations, by id."""
@@ -64,9 +66,9 @@ class SqlExperiments(msgspec.Struct, frozen=True):
         row = await self.work.one(TAKEN, agent=agent_id, family=family_id)
         return Slot(*row) if row else None
 
-    async def with_agent(self, agent_id: AgentId) -> list[Experiment]:
+    async def with_agent(self, agent_id: AgentId) -> "list[Experiment]":
         rows = await self.work.all(WITH_AGENT, agent=agent_id)
-        return [Experiment.model_validate_json(body) for _, body in rows]
+        return [_read(body) for _, body in rows]
 
     async def with_family(self, family_id: FamilyId) -> list[Slot]:
         return [Slot(*row) for row in await self.work.all(WITH_FAMILY, family=family_id, now=self._now)]
@@ -79,7 +81,13 @@ class SqlExperiments(msgspec.Struct, frozen=True):
         return [Slot(*row) for row in await self.work.all(SLOTS, now=self._now)]
 
 
-def _columns(experiment: Experiment) -> dict[str, Any]:
+def _read(body: str) -> "Experiment":
+    from preceptor.domain.experiments.experiment import Experiment
+
+    return Experiment.model_validate_json(body)
+
+
+def _columns(experiment: "Experiment") -> dict[str, Any]:
     ends: datetime | None = experiment.ends_at
     return {
         "id": experiment.experiment_id,

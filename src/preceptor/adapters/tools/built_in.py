@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field
 
@@ -52,6 +51,8 @@ def built_in(now: Callable[[], datetime]) -> tuple[Tool, ...]:
         time_zone: Annotated[str, Field(description="An IANA time zone such as Europe/Berlin.", max_length=64)] = "UTC",
     ) -> str:
         """Tell the current date, time and weekday."""
+        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
         try:
             zone = ZoneInfo(time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):

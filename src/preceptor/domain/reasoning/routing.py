@@ -77,9 +77,6 @@ def routing(spam_score: float = 0.7, intent_confidence: float = 0.6) -> Table[Ro
     )
 
 
-ROUTING = routing()
-
-
 class Patience(StrEnum):
     ASK = "as routed"
     GO_ON = "go on as normal, with a note"

@@ -1,6 +1,5 @@
 """Check an answer against the validation rules of what the agent is told, before anyone has it."""
 
-from preceptor.domain.instructions.check import check
 from preceptor.domain.instructions.content import Mode, ValidationRules
 from preceptor.domain.messages.message import Message, Role, Text
 from preceptor.domain.turns.checks import TEXTS, Checked, Checking, RuleReport
@@ -23,6 +22,8 @@ def kept_back(run: Run, lane: Lane, message: Message) -> bool:
     rules = rules_of(run)
     if rules is None or message.tool_calls or not _is_final(lane):
         return False
+    from preceptor.domain.instructions.check import check
+
     reports = tuple(RuleReport(one.rule, one.passed, one.detail) for one in check(message.text, rules))
     then = _then(run, rules.mode) if not all(one.passed for one in reports) else Checking.KEPT
     text = "" if then is Checking.KEPT else message.text
