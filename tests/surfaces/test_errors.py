@@ -1,8 +1,9 @@
 import importlib
+import inspect
 import pkgutil
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,10 @@ def every_kind() -> Iterator[type[PreceptorError]]:
 
 
 def example(kind: type[PreceptorError]) -> PreceptorError:
-    assert is_dataclass(kind)
-    needed = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
-    return kind(**{field.name: 1 if field.type in {int, "int"} else "x" for field in needed})
+    assert not is_dataclass(kind), "facts need no decorator: a dataclass would not know those of its base"
+    typed = {name: type_ for base in reversed(kind.__mro__) for name, type_ in inspect.get_annotations(base).items()}
+    needed = [name for name in kind.facts if not hasattr(kind, name)]
+    return kind(**{name: 1 if typed[name] in {int, "int"} else "x" for name in needed})
 
 
 @covers("R200")

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import preceptor
@@ -118,16 +118,12 @@ def _said(kind: type[PreceptorError], error: PreceptorError) -> str:
 
 def _example(kind: type[PreceptorError]) -> PreceptorError:
     """One whose facts are shown by their names. Facts that must be numbers stay numbers."""
-    plain: dict[str, Any] = {one.name: 1 for one in fields(kind) if _required(one)}
-    for one in fields(kind):
-        told = plain | {one.name: f"<{one.name.replace('_', ' ')}>"}
-        if one.default not in (MISSING, "", 0) or one.name == "fault":
+    plain: dict[str, Any] = {name: 1 for name in kind.facts if not hasattr(kind, name)}
+    for name in kind.facts:
+        told = plain | {name: f"<{name.replace('_', ' ')}>"}
+        if getattr(kind, name, "") not in ("", 0) or name == "fault":
             continue
         with suppress(Exception):
             str(kind(**told))
             plain = told
     return kind(**plain)
-
-
-def _required(one: "Field[Any]") -> bool:
-    return one.default is MISSING and one.default_factory is MISSING

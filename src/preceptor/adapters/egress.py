@@ -33,7 +33,6 @@ _NAME = re.compile(
 _TRANSLATED = tuple(map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
 
 
-@dataclass(eq=False)
 class NotAllowedOut(Invalid):
     """An address that this installation does not call."""
 

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from math import inf
@@ -49,14 +48,12 @@ _REASONS: dict[type[jwt.PyJWTError], str] = {
 }
 
 
-@dataclass(eq=False)
 class IssuerUnavailable(Unavailable):
     code: ClassVar[str] = "issuer_unavailable"
     sentence: str = "The issuer set by PRECEPTOR_OIDC_ISSUER does not answer, so no token can be checked."
     retry_after: int = int(PAUSE_AFTER_FAILURE)
 
 
-@dataclass(eq=False)
 class OidcMisconfigured(Invalid):
     code: ClassVar[str] = "oidc_misconfigured"
 

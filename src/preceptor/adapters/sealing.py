@@ -3,7 +3,6 @@
 import hmac
 import os
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +17,6 @@ _NONCE_BYTES = 12
 _TAG_BYTES = 16
 
 
-@dataclass(eq=False)
 class SealBroken(Invalid):
     code: ClassVar[str] = "seal_broken"
     sentence: str = (
@@ -27,7 +25,6 @@ class SealBroken(Invalid):
     )
 
 
-@dataclass(eq=False)
 class NoSecretKey(Invalid):
     code: ClassVar[str] = "no_secret_key"
     sentence: str = "PRECEPTOR_SECRET_KEY is empty. Set it to a long random text, or unset it to have one generated."

@@ -104,7 +104,6 @@ class Hit(msgspec.Struct, Generic[Outcome], frozen=True):
     row: str
 
 
-@dataclass(eq=False)
 class BadTable(Invalid):
     code: ClassVar[str] = "invalid"
     table: str = ""

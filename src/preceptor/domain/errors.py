@@ -20,16 +20,45 @@ Every one says a plain sentence and what to do. An expected outcome (blocked by 
 value, never an error.
 """
 
-from dataclasses import dataclass
+from dataclasses import Field, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform, get_origin
 
 
-@dataclass(eq=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 class PreceptorError(Exception):
-    """Base of every failure raised on purpose: a stable `code`, typed facts, one plain sentence."""
+    """Base of every failure raised on purpose: a stable `code`, typed facts, one plain sentence.
+
+    Facts are declared and given as in a dataclass. It is none, because there are a hundred kinds and hardly any is
+    raised: their methods would be written whenever a program starts.
+    """
 
     code: ClassVar[str] = "internal"
+    facts: ClassVar[tuple[str, ...]] = ()
+    """Their names, in the order in which they are given."""
+
+    def __init_subclass__(cls) -> None:
+        own = [name for name, kind in vars(cls).get("__annotations__", {}).items() if get_origin(kind) is not ClassVar]
+        inherited = [name for base in reversed(cls.__bases__) for name in getattr(base, "facts", ())]
+        named = dict.fromkeys((*inherited, *own))
+        for name in own:
+            given: Any = vars(cls).get(name)
+            if isinstance(given, Field):
+                setattr(cls, name, given.default)  # pyright: ignore[reportUnknownMemberType]
+                if not given.init:
+                    del named[name]
+        cls.facts = tuple(named)
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        told = dict(zip(self.facts, given, strict=False)) | named
+        missing = [name for name in self.facts if name not in told and not hasattr(type(self), name)]
+        if missing or len(told) < len(given) + len(named) or not told.keys() <= set(self.facts):
+            raise TypeError(f"{type(self).__name__} takes {self.facts}, not {given} and {named}")
+        for name in self.facts:
+            setattr(self, name, told[name] if name in told else getattr(type(self), name))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.facts)})"
 
     def __str__(self) -> str:
         return self.code
@@ -43,7 +72,6 @@ class Malformed(PreceptorError):
     code = "malformed_json"
 
 
-@dataclass(eq=False)
 class Unauthenticated(PreceptorError):
     code: ClassVar[str] = "unauthenticated"
     reason: str = "This request carries no key."
@@ -52,7 +80,6 @@ class Unauthenticated(PreceptorError):
         return f"{self.reason} Send `Authorization: Bearer KEY` with a valid key."
 
 
-@dataclass(eq=False)
 class Refused(PreceptorError):
     code: ClassVar[str] = "forbidden"
     needs: str
@@ -61,7 +88,6 @@ class Refused(PreceptorError):
         return f"This key may not do that: it needs the permission {self.needs}. Ask an admin for a key that has it."
 
 
-@dataclass(eq=False)
 class NotFound(PreceptorError):
     code: ClassVar[str] = "not_found"
     what: str
@@ -71,7 +97,6 @@ class NotFound(PreceptorError):
         return f"There is no {self.what} {self.id!r} here. Check the id, or list what there is."
 
 
-@dataclass(eq=False)
 class Conflict(PreceptorError):
     code: ClassVar[str] = "conflict"
     sentence: str = "Something with the same name exists already. Choose another, or change the one that is there."
@@ -80,7 +105,6 @@ class Conflict(PreceptorError):
         return self.sentence
 
 
-@dataclass(eq=False)
 class PreconditionFailed(PreceptorError):
     code: ClassVar[str] = "precondition_failed"
     current: str
@@ -98,7 +122,6 @@ class PreconditionRequired(PreceptorError):
         return "This server wants `If-Match` on every change. Read the object and send its ETag back."
 
 
-@dataclass(eq=False)
 class TooLarge(PreceptorError):
     code: ClassVar[str] = "payload_too_large"
     limit: int
@@ -107,7 +130,6 @@ class TooLarge(PreceptorError):
         return f"The request body is larger than {self.limit} bytes. Send less, or raise PRECEPTOR_MAX_BODY_BYTES."
 
 
-@dataclass(eq=False)
 class Invalid(PreceptorError):
     code: ClassVar[str] = "invalid"
     sentence: str = "The request cannot be carried out as it is."
@@ -116,7 +138,6 @@ class Invalid(PreceptorError):
         return self.sentence
 
 
-@dataclass(eq=False)
 class Busy(PreceptorError):
     code: ClassVar[str] = "rate_limited"
     retry_after: int
@@ -129,7 +150,6 @@ class Upstream(PreceptorError):
     code = "upstream_failed"
 
 
-@dataclass(eq=False)
 class Unavailable(PreceptorError):
     code: ClassVar[str] = "storage_unavailable"
     sentence: str = "The database does not answer right now."
@@ -150,7 +170,6 @@ class DiskFull(PreceptorError):
         return "There is no room left on the disk, so nothing was written. Free some space, or move PRECEPTOR_DATA_DIR."
 
 
-@dataclass(eq=False)
 class CannotStart(PreceptorError):
     """Preceptor cannot run as it is set up: which setting, why, and what to do."""
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import Invalid
@@ -12,7 +11,6 @@ _SUSPECT = re.compile(r"\{\{|\{%")
 _SHOWN = 40
 
 
-@dataclass(eq=False)
 class UndeclaredVariable(Invalid):
     code: ClassVar[str] = "undeclared_variable"
     name: str = ""

@@ -6,7 +6,6 @@ payload (and its salt) therefore leaves the chain whole, and nothing of the text
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
@@ -57,7 +56,6 @@ class Head(msgspec.Struct, frozen=True):
     epoch: int = 0
 
 
-@dataclass(eq=False)
 class Fenced(Conflict):
     """A writer that was replaced tried to write."""
 

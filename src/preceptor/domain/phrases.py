@@ -1,7 +1,6 @@
 """The sentences people read, in every language we speak. A catalogue that lacks one cannot be loaded."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import CannotStart
@@ -14,7 +13,6 @@ Phrase = str | Mapping[str, str]
 _FORMS = {"en": ("one", "many"), "ru": ("one", "few", "many"), "vi": ("many",)}
 
 
-@dataclass(eq=False)
 class IncompletePhrases(CannotStart):
     code: ClassVar[str] = "cannot_start"
     sentence: str = "A catalogue of phrases is incomplete."

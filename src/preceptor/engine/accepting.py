@@ -1,6 +1,5 @@
 """Accepting a user's message: everything a turn uses is resolved here, once, in one transaction with the message."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -42,7 +41,6 @@ MOST_AGENTS = 10_000
 """That are remembered."""
 
 
-@dataclass(eq=False)
 class TurnInProgress(Conflict):
     code: ClassVar[str] = "turn_in_progress"
     turn_id: str = ""

@@ -3,7 +3,6 @@
 import re
 from base64 import b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from typing import ClassVar, Protocol
 
@@ -41,7 +40,6 @@ class ShownAttachment(Value):
     created_at: AwareDatetime
 
 
-@dataclass(eq=False)
 class FileTooLarge(TooLarge):
     code: ClassVar[str] = "payload_too_large"
 
@@ -49,7 +47,6 @@ class FileTooLarge(TooLarge):
         return f"The file is larger than {self.limit} bytes. Send less, or raise PRECEPTOR_MAX_ATTACHMENT_BYTES."
 
 
-@dataclass(eq=False)
 class SentElsewhere(Conflict):
     sentence: str = "This file was sent in another conversation. Upload it again to send it in this one."
 

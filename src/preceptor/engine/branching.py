@@ -1,7 +1,5 @@
 """Branching: answer again, or edit what was asked. A new view ends before that question, and the old one stays."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from preceptor.domain.conversations.view import Change, Run, View, ViewChanged, places, shown, up_to
@@ -25,7 +23,6 @@ class Again(msgspec.Struct, frozen=True):
     message_id: MessageId | None = None
 
 
-@dataclass(eq=False)
 class NothingToAnswer(Conflict):
     sentence: str = "Nothing that a user said is shown in this conversation, so there is nothing to answer again."
 

@@ -1,7 +1,6 @@
 """Bringing along: what a client says was said before is written down as such, in front of its question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -38,7 +37,6 @@ class Client(msgspec.Struct, frozen=True):
         return told | ({"sgr": {}} if self.results else {})
 
 
-@dataclass(eq=False)
 class ReservedTool(Invalid):
     name: str = ""
 

@@ -1,12 +1,10 @@
 """How calls that leave the house can fail: before they were sent, or when nobody knows."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import Invalid, Upstream
 
 
-@dataclass(eq=False)
 class NotSent(Upstream):
     """Nothing has left: it can be tried again, whatever it does."""
 
@@ -17,7 +15,6 @@ class NotSent(Upstream):
         return f"{self.sentence} Nothing was sent; try again later."
 
 
-@dataclass(eq=False)
 class NoAnswer(Upstream):
     """It may have arrived."""
 
@@ -28,7 +25,6 @@ class NoAnswer(Upstream):
         return f"{self.sentence} Look there before you send it again."
 
 
-@dataclass(eq=False)
 class OutcomeUnknown(Upstream):
     """The process that called ended before it could say how that went."""
 
@@ -41,7 +37,6 @@ class OutcomeUnknown(Upstream):
         )
 
 
-@dataclass(eq=False)
 class AnsweredNo(Upstream):
     """The other side answered, and not that all was well."""
 
@@ -57,6 +52,5 @@ class AnsweredNo(Upstream):
         return self.status in (408, 425, 429) or self.status >= 500
 
 
-@dataclass(eq=False)
 class NoWebhooks(Invalid):
     sentence: str = "Webhooks are not set up here. Ask the operator to name the address in PRECEPTOR_EGRESS_ALLOW."

@@ -1,6 +1,5 @@
 """Clients that keep their own history: their messages are matched to a conversation of ours, or begin one."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
@@ -42,7 +41,6 @@ class Asked(msgspec.Struct, frozen=True):
     """Which kind of client, for the metadata of a conversation that begins with it."""
 
 
-@dataclass(eq=False)
 class ModelNotFound(NotFound):
     code: ClassVar[str] = "model_not_found"
 
@@ -50,7 +48,6 @@ class ModelNotFound(NotFound):
         return f"There is no model {self.id!r} here. Every agent is a model by its id: GET /v1/models lists them."
 
 
-@dataclass(eq=False)
 class NothingSaid(Invalid):
     sentence: str = "The last message must be a user's, or the result of a tool, and say something."
 

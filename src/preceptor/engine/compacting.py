@@ -1,7 +1,6 @@
 """Compacting: read, choose, let a model write if it is to, and then, if no one was quicker, show less."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -38,7 +37,6 @@ from preceptor.engine.squashing import Squash, Squashed
 from preceptor.engine.talk import MessagePlace
 
 
-@dataclass(eq=False)
 class ViewChangedMeanwhile(Conflict):
     sentence: str = "The conversation's view was changed meanwhile, so nothing was done. Read it again, then repeat."
 

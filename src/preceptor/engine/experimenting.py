@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from preceptor.domain.errors import Conflict
@@ -36,7 +35,6 @@ class Slot(NamedTuple):
     variant: InstructionId | None = None
 
 
-@dataclass(eq=False)
 class ExperimentRunning(Conflict):
     code: ClassVar[str] = "experiment_running"
     sentence: str = "An experiment runs here. Stop it first (POST /api/instructions/experiments/{id}/stop)."

@@ -1,13 +1,11 @@
 """How a turn that failed looks to whoever waited for it. It is settled and on the record; this is its sentence."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import PreceptorError, Upstream
 from preceptor.domain.turns.facts import Ended
 
 
-@dataclass(eq=False)
 class TurnFailed(PreceptorError):
     """Something that no stage knew how to deal with."""
 
@@ -19,7 +17,6 @@ class TurnFailed(PreceptorError):
         return f"{self.sentence.rstrip('.')}. The turn {self.turn_id} is on the record; send the message again."
 
 
-@dataclass(eq=False)
 class TurnOverBudget(TurnFailed):
     code: ClassVar[str] = "budget_exceeded"
     retry_after: int = 60
@@ -28,22 +25,18 @@ class TurnOverBudget(TurnFailed):
         return f"{self.sentence} Raise the budget (PRECEPTOR_TURN_BUDGET_…), or ask for less."
 
 
-@dataclass(eq=False)
 class TurnUpstream(TurnFailed, Upstream):
     code: ClassVar[str] = "upstream_failed"
 
 
-@dataclass(eq=False)
 class TurnTimeout(TurnFailed, Upstream):
     code: ClassVar[str] = "upstream_timeout"
 
 
-@dataclass(eq=False)
 class TurnUncompressed(TurnFailed, Upstream):
     code: ClassVar[str] = "compression_failed"
 
 
-@dataclass(eq=False)
 class TurnUnguarded(TurnFailed):
     code: ClassVar[str] = "guard_unavailable"
     retry_after: int = 5

@@ -1,6 +1,5 @@
 """Gatekeeping: a label that has a gate moves only to a version that a replay has let through."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import Conflict
@@ -9,7 +8,6 @@ from preceptor.domain.replays.gate import GateVerdict
 from preceptor.engine.ports import Work
 
 
-@dataclass(eq=False)
 class GateClosed(Conflict):
     code: ClassVar[str] = "gate_closed"
     label: str = ""

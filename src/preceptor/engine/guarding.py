@@ -1,6 +1,5 @@
 """Asking the guardian, and what its answer means. This is the one way to ask."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
@@ -15,7 +14,6 @@ STOPS = frozenset({Gate.BLOCK, Gate.UNAVAILABLE})
 NOT_ALLOWED = "The safety check does not allow this text, so nothing was done. Write it in another way."
 
 
-@dataclass(eq=False)
 class GuardUnavailable(Unavailable):
     code: ClassVar[str] = "guard_unavailable"
     sentence: str = "The safety check gives no verdict right now, and without one nothing is sent to a model."

@@ -1,6 +1,5 @@
 """MCP servers of an organisation: added, looked at, and their tools approved one by one."""
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import msgspec
@@ -29,7 +28,6 @@ from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
 
 
-@dataclass(eq=False)
 class ServerFailed(Upstream):
     """A server of tools that cannot be spoken to."""
 
@@ -40,9 +38,8 @@ class ServerFailed(Upstream):
         return self.sentence
 
 
-@dataclass(eq=False)
 class ChangedMeanwhile(Conflict):
-    name: str = field(default="", kw_only=True)
+    name: str = ""
 
     def __str__(self) -> str:
         return f"The tool {self.name!r} is not, or no longer, what you looked at. Refresh the server and look again."

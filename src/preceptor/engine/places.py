@@ -1,7 +1,5 @@
 """Places: how many turns a process takes at once, and how organisations share them."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from preceptor.domain.errors import Busy
@@ -14,7 +12,6 @@ SOON = 1
 """Seconds after which it is worth trying again."""
 
 
-@dataclass(eq=False)
 class TooManyTurns(Busy):
     retry_after: int = SOON
 

@@ -30,7 +30,6 @@ class Replayed(Exception):
     answer: bytes
 
 
-@dataclass(eq=False)
 class IdempotencyMismatch(Invalid):
     code: ClassVar[str] = "idempotency_mismatch"
 
@@ -38,7 +37,6 @@ class IdempotencyMismatch(Invalid):
         return "This Idempotency-Key was used for a different request. Use a new key for a new request."
 
 
-@dataclass(eq=False)
 class IdempotencyInProgress(Conflict):
     code: ClassVar[str] = "idempotency_in_progress"
 

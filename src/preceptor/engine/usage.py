@@ -1,7 +1,6 @@
 """Which agents an instruction speaks to, and letting go of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import Conflict
@@ -18,7 +17,6 @@ from preceptor.engine.ports import Work
 _NAMED = 20
 
 
-@dataclass(eq=False)
 class InstructionInUse(Conflict):
     code: ClassVar[str] = "instruction_in_use"
     agents: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 """Files as text: what kind a file is, by its own bytes, and what can be read in it."""
 
 import io
-from dataclasses import dataclass
 
 from preceptor.domain.errors import Invalid
 
@@ -20,7 +19,6 @@ LONGEST = 200_000
 """Characters of a file's text that are kept."""
 
 
-@dataclass(eq=False)
 class UnreadableFile(Invalid):
     """A file that is not what it says, or that nothing can be read in."""
 

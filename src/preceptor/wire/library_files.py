@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,7 +21,6 @@ _NOT_A_FILE = frozenset(
 """Names that mean something else: to Windows, and to people."""
 
 
-@dataclass(eq=False)
 class BundleTooLarge(TooLarge):
     def __str__(self) -> str:
         return f"A library of more than {self.limit} bytes is not read. Split it, or leave old versions out."

@@ -6,7 +6,6 @@ it was is written into the front matter instead, so nothing is ever lost.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from preceptor.domain.errors import Invalid
@@ -25,7 +24,6 @@ _STEP = re.compile(r"^\*\*(?P<name>.+?)\*\*(?:: (?P<description>.*?))?(?P<option
 _EXAMPLE = re.compile(r"^Input: (?P<input>.*)\nAnswer: (?P<answer>.*?)(?:\nWhy: (?P<why>.*))?$")
 
 
-@dataclass(eq=False)
 class BadFile(Invalid):
     """A file that does not say what an instruction must say."""
 

@@ -1,7 +1,6 @@
 """A prompt as a request in OpenAI's chat format. The same prompt gives the same bytes, for ever: `openai-chat/1`."""
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
@@ -25,7 +24,6 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]{0,4096}")
 
 
-@dataclass(eq=False)
 class CannotRender(Invalid):
     """A prompt that this format cannot say."""
 

@@ -3,7 +3,6 @@ taken over, and what cannot be understood is refused. Histories that carry our o
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
@@ -37,7 +36,6 @@ class Said(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
-@dataclass(eq=False)
 class NotAMessage(Invalid):
     """A list of messages in which one cannot be understood."""
 

@@ -6,7 +6,6 @@ the bytes first, so an ordinary body pays for the searches only.
 
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from math import isinf
@@ -30,7 +29,6 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NEITHER_BRACKET_NOR_QUOTE = bytes(set(range(256)) - set(b'[{]}"'))
 
 
-@dataclass(eq=False)
 class NotJson(Malformed):
     line: int
     column: int
@@ -43,7 +41,6 @@ class NotJson(Malformed):
         )
 
 
-@dataclass(eq=False)
 class TrailingBytes(Malformed):
     line: int
     column: int
@@ -52,7 +49,6 @@ class TrailingBytes(Malformed):
         return f"Something follows the JSON at line {self.line}, column {self.column}. Send one value and no more."
 
 
-@dataclass(eq=False)
 class NotUtf8(Malformed):
     offset: int
 
@@ -60,13 +56,11 @@ class NotUtf8(Malformed):
         return f"The JSON is not UTF-8: the byte at offset {self.offset} cannot be decoded. Encode it as UTF-8."
 
 
-@dataclass(eq=False)
 class ByteOrderMark(Malformed):
     def __str__(self) -> str:
         return "The JSON begins with a byte order mark. Encode it as UTF-8 without one."
 
 
-@dataclass(eq=False)
 class NulCharacter(Malformed):
     offset: int
 
@@ -74,7 +68,6 @@ class NulCharacter(Malformed):
         return f"The JSON holds a NUL character at offset {self.offset}, which cannot be stored. Remove it."
 
 
-@dataclass(eq=False)
 class LoneSurrogate(Malformed):
     escape: str
     offset: int
@@ -83,7 +76,6 @@ class LoneSurrogate(Malformed):
         return f"{self.escape} at offset {self.offset} is half of a character. Send both halves, or neither."
 
 
-@dataclass(eq=False)
 class DuplicateKey(Malformed):
     key: str
 
@@ -91,7 +83,6 @@ class DuplicateKey(Malformed):
         return f"The key {_brief(self.key)!r} occurs twice in one object. Keep one of them."
 
 
-@dataclass(eq=False)
 class TooManyKeys(Malformed):
     count: int
     limit: int
@@ -100,7 +91,6 @@ class TooManyKeys(Malformed):
         return f"One object has {self.count} keys; at most {self.limit} are read. Split it up, or use an array."
 
 
-@dataclass(eq=False)
 class TooDeep(Malformed):
     limit: int
 
@@ -108,7 +98,6 @@ class TooDeep(Malformed):
         return f"The JSON is nested more than {self.limit} levels deep. Make it flatter."
 
 
-@dataclass(eq=False)
 class NotFinite(Malformed):
     literal: str
 
@@ -116,7 +105,6 @@ class NotFinite(Malformed):
         return f"{self.literal} is not a number in JSON. Send a finite number, or null."
 
 
-@dataclass(eq=False)
 class NumberTooLarge(Malformed):
     literal: str
 

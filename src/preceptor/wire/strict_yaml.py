@@ -4,7 +4,6 @@
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import yaml
@@ -16,7 +15,6 @@ _FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FAST_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-@dataclass(eq=False)
 class NotYaml(Malformed):
     line: int = 1
     problem: str = ""

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -80,7 +79,8 @@ class Line(msgspec.Struct, frozen=True):
         sentence = f"{failure.sentence.rstrip('. ')}. {self._advice(failure.fault)}"
         if self.key is not None and self.key.get_secret_value():
             sentence = sentence.replace(self.key.get_secret_value(), "***")
-        return replace(failure, sentence=sentence)
+        facts: dict[str, Any] = vars(failure) | {"sentence": sentence}
+        return type(failure)(**facts)
 
     def _advice(self, fault: Fault) -> str:
         return _ADVICE[fault].format(format=self.format)

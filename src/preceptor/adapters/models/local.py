@@ -50,7 +50,6 @@ CAPABILITIES = Capabilities(
 """Its window is taken smaller than it is: other vocabularies have fewer tokens for the same words."""
 
 
-@dataclass(eq=False)
 class NotInstalled(Invalid):
     """The embedded model is not there: what is missing, and how to get it."""
 

@@ -8,7 +8,6 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,7 +30,6 @@ IDLE = 120.0
 BROKE_OFF = "The model {} broke off before the end of its answer. Try again."
 
 
-@dataclass(eq=False)
 class NotProvided(Invalid):
     """A provider that cannot be had: which, why, and what to do."""
 

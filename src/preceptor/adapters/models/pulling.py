@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -21,7 +20,6 @@ from preceptor.domain.errors import Invalid
 PIECE = 1_000_000
 
 
-@dataclass(eq=False)
 class CannotPull(Invalid):
     """The weights cannot be had: why, and what to do."""
 

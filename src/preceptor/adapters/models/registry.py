@@ -50,7 +50,6 @@ _FORMS = (
 )
 
 
-@dataclass(eq=False)
 class NoSuchModel(Invalid):
     """A model that cannot be had here: which, why, and what to do."""
 

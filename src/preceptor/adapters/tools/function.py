@@ -41,7 +41,6 @@ class ToolRun(msgspec.Struct, frozen=True):
     name: str
 
 
-@dataclass(eq=False)
 class UnusableTool(CannotStart):
     """A function that cannot be a tool as it is written."""
 

@@ -1,7 +1,6 @@
 """Compaction: fewer messages that say enough. What is left out, and what stands in its place, is on the record."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -109,7 +108,6 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     """The row of the log where that call was started."""
 
 
-@dataclass(eq=False)
 class SummaryFailed(Upstream):
     """The model that was to write the text did not. Nothing was changed."""
 

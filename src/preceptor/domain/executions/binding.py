@@ -1,7 +1,6 @@
 """Binding: where a step wants the output of an earlier one, `{"$from": {"step": 0, "path": "effective"}}` says so."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import Field
@@ -27,7 +26,6 @@ class Reference(Value):
     origin: Origin = Field(alias=FROM)
 
 
-@dataclass(eq=False)
 class NothingThere(Invalid):
     """An output does not have what a later step wants of it."""
 

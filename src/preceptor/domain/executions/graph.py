@@ -1,7 +1,6 @@
 """The graph of an execution: every step it names is there, none waits for itself, and all can end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from preceptor.domain.errors import Invalid
@@ -12,7 +11,6 @@ from preceptor.domain.executions.execution import NewStep
 Steps = Mapping[int, NewStep]
 
 
-@dataclass(eq=False)
 class TwoStepsWithOneIndex(Invalid):
     index: int = 0
 
@@ -20,7 +18,6 @@ class TwoStepsWithOneIndex(Invalid):
         return f"Two steps have the index {self.index}. Give every step an index of its own."
 
 
-@dataclass(eq=False)
 class UnknownStep(Invalid):
     step: int = 0
     unknown: int = 0
@@ -29,7 +26,6 @@ class UnknownStep(Invalid):
         return f"Step {self.step} names step {self.unknown}, and there is none. Correct its dependsOn, or add the step."
 
 
-@dataclass(eq=False)
 class CyclicSteps(Invalid):
     code: ClassVar[str] = "cyclic_steps"
     steps: tuple[int, ...] = ()
@@ -41,7 +37,6 @@ class CyclicSteps(Invalid):
         return f"These steps wait for each other: {chain}. Take one of them out of another's dependsOn."
 
 
-@dataclass(eq=False)
 class NotBefore(Invalid):
     """A step wants the output of one that need not have ended by then."""
 
@@ -52,7 +47,6 @@ class NotBefore(Invalid):
         return f"Step {self.step} takes from step {self.wanted}, but does not depend on it. Add it to its dependsOn."
 
 
-@dataclass(eq=False)
 class NotInstructions(Invalid):
     step: int = 0
 

@@ -8,7 +8,7 @@ CompressionError
 └── CompressionFailed       the summariser failed: try again, or set onFailure to trim; nothing was lost
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from preceptor.domain.errors import Invalid, PreceptorError, Upstream
@@ -18,7 +18,6 @@ class CompressionError(PreceptorError):
     """Base of the five. There are no others."""
 
 
-@dataclass(eq=False)
 class InvalidTokenLimit(CompressionError, Invalid):
     code: ClassVar[str] = "invalid_token_limit"
     sentence: str = field(init=False, default="", repr=False)
@@ -29,7 +28,6 @@ class InvalidTokenLimit(CompressionError, Invalid):
         return f"maxTokens ({self.max_tokens}) must be >= system prompt tokens ({self.system_prompt_tokens})"
 
 
-@dataclass(eq=False)
 class TokenBudgetExceeded(CompressionError, Invalid):
     code: ClassVar[str] = "token_budget_exceeded"
     sentence: str = field(init=False, default="", repr=False)
@@ -43,7 +41,6 @@ class TokenBudgetExceeded(CompressionError, Invalid):
         )
 
 
-@dataclass(eq=False)
 class InsufficientHistory(CompressionError, Invalid):
     code: ClassVar[str] = "insufficient_history"
     sentence: str = field(init=False, default="", repr=False)
@@ -54,7 +51,6 @@ class InsufficientHistory(CompressionError, Invalid):
         return f"Insufficient history: {self.message_count} messages (minimum {self.minimum} required)"
 
 
-@dataclass(eq=False)
 class InvalidHistorySize(InsufficientHistory):
     code: ClassVar[str] = "invalid_history_size"
     message_count: int = 0
@@ -65,7 +61,6 @@ class InvalidHistorySize(InsufficientHistory):
         return f"maxHistorySize ({self.max_history_size}) must be at least {self.minimum}. Leave it out for no limit."
 
 
-@dataclass(eq=False)
 class CompressionFailed(CompressionError, Upstream):
     code: ClassVar[str] = "compression_failed"
     strategy: str

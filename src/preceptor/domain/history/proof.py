@@ -1,7 +1,6 @@
 """Proof that what a model is about to be shown is in order, before it is sent. Costs as much as what is shown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
@@ -26,7 +25,6 @@ class Obligation(StrEnum):
     WITHIN_CAP = "within_cap"
 
 
-@dataclass(eq=False)
 class Unproven(PreceptorError):
     """A request that no provider should see. It was not sent."""
 

@@ -1,6 +1,5 @@
 """Instructions and their immutable versions."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
@@ -84,7 +83,6 @@ class Variable(Value):
 Variables = Annotated[tuple[Variable, ...], Field(max_length=100)]
 
 
-@dataclass(eq=False)
 class TwoSetsOfRules(Invalid):
     code: ClassVar[str] = "invalid"
 

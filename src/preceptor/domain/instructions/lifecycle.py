@@ -1,6 +1,5 @@
 """The life of an instruction version."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
@@ -24,7 +23,6 @@ IN_FORCE = frozenset({Status.ACTIVE, Status.DEPRECATED})
 """What agents are told. A deprecated version still speaks, with a warning."""
 
 
-@dataclass(eq=False)
 class CannotMove(Conflict):
     code: ClassVar[str] = "conflict"
     before: Status = Status.DRAFT

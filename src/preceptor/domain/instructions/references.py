@@ -4,7 +4,6 @@ Nothing is ever cut: a document is told whole, or a line says that it is not tol
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from preceptor.domain.errors import Invalid
@@ -27,7 +26,6 @@ class Budget(Value):
     total: int = 16_000
 
 
-@dataclass(eq=False)
 class UnknownDocument(Invalid):
     code: ClassVar[str] = "unknown_document"
     name: str = ""
@@ -39,7 +37,6 @@ class UnknownDocument(Invalid):
         )
 
 
-@dataclass(eq=False)
 class CyclicReference(Invalid):
     code: ClassVar[str] = "cyclic_reference"
     names: tuple[str, ...] = ()
@@ -48,7 +45,6 @@ class CyclicReference(Invalid):
         return f"These documents mention each other in a circle: {' → '.join(self.names)}. Take one mention away."
 
 
-@dataclass(eq=False)
 class DocumentsTooLong(Invalid):
     code: ClassVar[str] = "token_budget_exceeded"
     name: str = ""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from preceptor.domain.errors import Invalid
@@ -12,7 +11,6 @@ from preceptor.domain.instructions.instruction import OVERRIDABLE, Variable, Var
 from preceptor.domain.value import Value, texts_in
 
 
-@dataclass(eq=False)
 class MissingVariable(Invalid):
     code: ClassVar[str] = "invalid"
     name: str = ""
@@ -21,7 +19,6 @@ class MissingVariable(Invalid):
         return f"The variable {self.name!r} is required. Give it in customizations."
 
 
-@dataclass(eq=False)
 class BadVariable(Invalid):
     code: ClassVar[str] = "invalid"
     name: str = ""
@@ -31,7 +28,6 @@ class BadVariable(Invalid):
         return f"The variable {self.name!r} must be {self.wanted}."
 
 
-@dataclass(eq=False)
 class FilledTooLong(Invalid):
     code: ClassVar[str] = "invalid"
     limit: int = LONGEST_PROMPT

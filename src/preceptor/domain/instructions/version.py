@@ -23,7 +23,6 @@ RESERVED_LABELS = frozenset({"latest", "exact"})
 _SHOWN = 40
 
 
-@dataclass(eq=False)
 class BadVersion(Invalid):
     code: ClassVar[str] = "invalid"
     text: str = ""
@@ -32,7 +31,6 @@ class BadVersion(Invalid):
         return f"{self.text[:_SHOWN]!r} is not a version. Write three numbers, such as 1.2.0."
 
 
-@dataclass(eq=False)
 class BadPin(Invalid):
     code: ClassVar[str] = "invalid"
     text: str = ""

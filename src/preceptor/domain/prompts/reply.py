@@ -1,6 +1,5 @@
 """What a model answers, piece by piece and in the end, and the ways in which it can fail to."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
@@ -85,7 +84,6 @@ _WORTH_ANOTHER_TRY = frozenset(
 )
 
 
-@dataclass(eq=False)
 class ModelFailure(Upstream):
     """A model call that ended without a whole answer. What had come by then is in `partial`."""
 
@@ -105,6 +103,5 @@ class ModelFailure(Upstream):
         return self.sentence
 
 
-@dataclass(eq=False)
 class ModelTimeout(ModelFailure):
     code: ClassVar[str] = "upstream_timeout"

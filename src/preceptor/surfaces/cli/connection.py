@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -29,7 +28,6 @@ TURN = 5.0
 LOOK_AGAIN = 0.05
 
 
-@dataclass(eq=False)
 class Declined(PreceptorError):
     """The API said no."""
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -15,7 +14,6 @@ ELSEWHERE = ("familyId", "version", "labels")
 """What a file says about where it belongs, and not about what is said."""
 
 
-@dataclass(eq=False)
 class Unreadable(Invalid):
     code: ClassVar[str] = "invalid"
     file: str = ""

@@ -1,7 +1,6 @@
 """/mcp: streamable HTTP with our keys. Every request stands for itself: there are no sessions to take over."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -41,7 +40,6 @@ class Spoken(BaseModel):
     params: dict[Text, Json] = Field(default_factory=dict)
 
 
-@dataclass(eq=False)
 class ForeignOrigin(Refused):
     needs: str = ""
 
@@ -49,7 +47,6 @@ class ForeignOrigin(Refused):
         return "This comes from a page of another site. Add its host to PRECEPTOR_ALLOWED_HOSTS if you trust it."
 
 
-@dataclass(eq=False)
 class McpMissing(Unavailable):
     code: ClassVar[str] = "mcp_not_installed"
 

@@ -7,7 +7,6 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -75,7 +74,6 @@ def takes_file(endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
-@dataclass(eq=False)
 class WithoutPermission(PreceptorError):
     path: str
 

@@ -4,7 +4,6 @@ request → signed in? → from our own pages? → too many? → may they → re
 """
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -28,7 +27,6 @@ FORM = "application/x-www-form-urlencoded"
 WITH_FILES = "multipart/form-data"
 
 
-@dataclass(eq=False)
 class CrossSite(Refused):
     code: ClassVar[str] = "cross_site"
     needs: str = "same-origin"
