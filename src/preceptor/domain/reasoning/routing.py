@@ -1,6 +1,5 @@
 """Where a plan leads. The model gives scores; the tables decide; its own opinion can only make the route stricter."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Annotated, NamedTuple
@@ -124,9 +123,8 @@ class Routed(NamedTuple):
         return self.patience.outcome is Patience.GO_ON
 
 
-@dataclass(frozen=True)
-class RoutingPolicy:
-    thresholds: Thresholds = Thresholds()  # noqa: RUF009 - frozen
+class RoutingPolicy(msgspec.Struct, frozen=True, dict=True):
+    thresholds: Thresholds = Thresholds()
     opinions: Opinions = Opinions.MAX
     max_clarifications: int = 2
 
