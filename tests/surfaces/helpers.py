@@ -79,6 +79,7 @@ NEEDS: dict[str, Permission] = {
     "webhooks_get": Permission.SETTINGS_MANAGE,
     "webhooks_change": Permission.SETTINGS_MANAGE,
     "webhooks_remove": Permission.SETTINGS_MANAGE,
+    "webhooks_rotate": Permission.SETTINGS_MANAGE,
     "webhooks_test": Permission.SETTINGS_MANAGE,
     "webhooks_deliveries": Permission.SETTINGS_MANAGE,
     "webhooks_redeliver": Permission.SETTINGS_MANAGE,

@@ -16,7 +16,7 @@ import httpx2
 
 from preceptor import Preceptor, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
-from preceptor.testing import ScriptedModel
+from preceptor.testing import ScriptedModel, SteadyWorld
 from tests.adapters.model_server import Answer, ModelServer, http, serving
 from tests.conftest import client_of
 from tests.talking import settings_in
@@ -86,6 +86,17 @@ class Office:
     async def webhook(self, webhook_id: str) -> Json:
         return (await self.client.get(f"/api/webhooks/{webhook_id}")).json()
 
+    async def rotate(self, webhook_id: str, **query: Any) -> Json:
+        rotated = await self.client.post(f"/api/webhooks/{webhook_id}/rotate", params=query)
+        assert rotated.status_code == 200, rotated.text
+        return rotated.json()
+
+    async def tested(self, webhook_id: str) -> Post:
+        """What arrives when it is tried."""
+        attempt = (await self.client.post(f"/api/webhooks/{webhook_id}/test")).json()
+        assert attempt["ok"], attempt
+        return posts(self.server)[-1]
+
     async def deliveries(self, webhook_id: str) -> list[Json]:
         return (await self.client.get(f"/api/webhooks/{webhook_id}/deliveries")).json()["items"]
 
@@ -101,13 +112,18 @@ class Office:
 
 @asynccontextmanager
 async def office(
-    folder: Path, database: str | None, *answers: Answer, take_up: bool = True, **more: Any
+    folder: Path,
+    database: str | None,
+    *answers: Answer,
+    take_up: bool = True,
+    world: SteadyWorld | None = None,
+    **more: Any,
 ) -> AsyncGenerator[Office]:
     async with serving(*(answers or (TAKEN,))) as server:
         allowed = {"egress_allow": (server.url.removesuffix("/v1"),), "webhook_retry_seconds": 0.01}
         settings = settings_in(folder, database, **allowed | more)
         models = ModelRegistry(settings)
         models.add("local", ScriptedModel(lambda _: "Understood."))
-        opened = open_preceptor(settings, models=models, lease=BRIEF, take_up=take_up)
+        opened = open_preceptor(settings, models=models, lease=BRIEF, take_up=take_up, world=world)
         async with opened as preceptor, client_of(preceptor) as client:
             yield Office(client, preceptor, server)

@@ -53,6 +53,22 @@ def test_webhooks_are_added_tried_listed_and_removed(on: Cli):
         assert on("webhooks", "list", "--json", **allowed).json == []
 
 
+def test_a_secret_is_rotated_and_the_new_one_shown_once(on: Cli):
+    with receiver(200) as (url, posted):
+        allowed = {"PRECEPTOR_EGRESS_ALLOW": url}
+        old = on("webhooks", "add", url, "--json", **allowed).json
+        said = on("webhooks", "rotate", old["webhookId"], **allowed).out
+        both = said.split()[0]
+        assert both.startswith("whsec_")
+        assert "Former secrets end at" in said
+        on("webhooks", "test", old["webhookId"], **allowed)
+        assert [posted[-1].is_signed_with(secret) for secret in (old["secret"], both)] == [True, True]
+        alone = on("webhooks", "rotate", old["webhookId"], "--overlap-hours", "0", "--json", **allowed).json["secret"]
+        on("webhooks", "test", old["webhookId"], **allowed)
+        assert [posted[-1].is_signed_with(secret) for secret in (old["secret"], both, alone)] == [False, False, True]
+        assert on("webhooks", "rotate", old["webhookId"], "--overlap-hours", "200", **allowed).code == 2
+
+
 def test_a_webhook_that_is_not_taken_or_not_allowed_is_a_failure(on: Cli):
     with receiver(500) as (url, _):
         allowed = {"PRECEPTOR_EGRESS_ALLOW": url}

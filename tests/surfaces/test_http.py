@@ -222,6 +222,7 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
             "GET /api/webhooks/{webhook_id}": "200 guarded",
             "PATCH /api/webhooks/{webhook_id}": "200 guarded",
             "DELETE /api/webhooks/{webhook_id}": "204 guarded",
+            "POST /api/webhooks/{webhook_id}/rotate": "200 guarded",
             "POST /api/webhooks/{webhook_id}/test": "200 guarded",
             "GET /api/webhooks/{webhook_id}/deliveries": "200 guarded",
             "POST /api/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "200 guarded",

@@ -141,6 +141,7 @@ class WebhookOperations:
     get = Operation[Webhook]("GET", WEBHOOK, Webhook)
     change = Operation[Webhook]("PATCH", WEBHOOK, Webhook, WebhookChange)
     remove = Operation[None]("DELETE", WEBHOOK, None)
+    rotate = Operation[MadeWebhook]("POST", f"{WEBHOOK}/rotate", MadeWebhook, None, "overlapHours")
     test = Operation[Attempt]("POST", f"{WEBHOOK}/test", Attempt)
     deliveries = Operation[Page[Delivery]]("GET", f"{WEBHOOK}/deliveries", Page[Delivery], None, *PAGED)
     redeliver = Operation[Delivery]("POST", f"{WEBHOOK}/deliveries/{{}}/redeliver", Delivery)

@@ -1,11 +1,6 @@
-"""Webhooks: who is told when something happens, in which words, and how it is proven who said so.
+"""Webhooks: who is told when something happens, and in which words."""
 
-Messages follow the Standard Webhooks convention, so that any library for it can check them.
-"""
-
-import base64
 import hashlib
-import hmac
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -17,7 +12,6 @@ from preceptor.domain.ids import OrgId
 from preceptor.domain.providers import Url
 from preceptor.domain.value import ANY_TEXT, Json, Value, left_out
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - it says what the rest is
 GONE = 410
 """An answer that means: never again."""
 LONGEST_PAUSE = 6 * 3600.0
@@ -66,6 +60,9 @@ class Webhook(Value):
     description: str
     enabled: bool
     disabled_because: str | None = Field(default=None, description="Why it was switched off, where we did that.")
+    old_secrets_end_at: AwareDatetime | None = Field(
+        default=None, description="Until when messages are signed with former secrets too, where it has had any."
+    )
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
@@ -80,7 +77,7 @@ class Webhook(Value):
 
 
 class MadeWebhook(Webhook):
-    """A new webhook. `secret` is shown this once."""
+    """A webhook with a new secret. `secret` is shown this once."""
 
     secret: str = Field(description="What our signatures are made with. Keep it where the messages are checked.")
 
@@ -148,24 +145,6 @@ def delivery_id(webhook_id: str, at_micros: int, row: bytes) -> str:
     Ids grow with time, and the same row has another one for each webhook.
     """
     return f"msg_{at_micros:014x}{hashlib.sha256(webhook_id.encode() + row).hexdigest()[:18]}"
-
-
-def secret_of(random: str) -> str:
-    """256 bits in the form that libraries for the convention take."""
-    return SECRET_PREFIX + base64.b64encode(hashlib.sha256(random.encode()).digest()).decode()
-
-
-def signed(secret: str, id_: str, at: datetime, body: bytes) -> dict[str, str]:
-    """The headers by which a receiver knows that it was we who sent exactly this, and when."""
-    stamp = str(int(at.timestamp()))
-    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
-    mac = hmac.digest(key, f"{id_}.{stamp}.".encode() + body, "sha256")
-    return {
-        "Content-Type": "application/json",
-        "webhook-id": id_,
-        "webhook-timestamp": stamp,
-        "webhook-signature": f"v1,{base64.b64encode(mac).decode()}",
-    }
 
 
 def pause_after(attempts: int, first: float) -> float:

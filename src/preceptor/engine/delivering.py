@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import OrgId
 from preceptor.domain.ownership import SYSTEM, Caller
-from preceptor.domain.webhooks import GONE, Attempt, Delivery, DeliveryStatus, Webhook, pause_after, signed
+from preceptor.domain.webhook_secrets import Keyring, signed
+from preceptor.domain.webhooks import GONE, Attempt, Delivery, DeliveryStatus, Webhook, pause_after
 from preceptor.engine.audit import note
 from preceptor.engine.calling_out import NoWebhooks
 from preceptor.engine.ports import Work
@@ -37,7 +38,7 @@ class Letter:
     """A message on its way."""
 
     url: str
-    secret: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
     id: str
     body: bytes
 
@@ -118,8 +119,7 @@ class Deliveries(msgspec.Struct, frozen=True):
             if row is None or body is None or not await work.deliveries.claim(delivery, means.worker, until):
                 return None
             webhook, sealed = row
-            secret = session.seal.open(sealed, webhook.context(work.org)).decode()
-            return Letter(webhook.url, secret, delivery.delivery_id, body)
+            return Letter(webhook.url, keyring(session, work, webhook, sealed).at(work.now), delivery.delivery_id, body)
 
         return await session.write(program)
 
@@ -153,13 +153,17 @@ async def _switch_off(work: Work, session: Session, webhook: Webhook, why: str) 
     await note(work, session.caller, "webhook.disabled", webhookId=webhook.webhook_id, why=why)
 
 
+def keyring(session: Session, work: Work, webhook: Webhook, sealed: bytes) -> Keyring:
+    return Keyring.read(session.seal.open(sealed, webhook.context(work.org)))
+
+
 async def post(session: Session, letter: Letter) -> tuple[Attempt, int | None]:
     """Post a message once: what came of it, and which status was answered."""
     webhooks, world = session.means.webhooks, session.world
     if webhooks is None:
         raise NoWebhooks
     began, now, status = world.monotonic(), world.now(), None
-    headers = signed(letter.secret, letter.id, now, letter.body)
+    headers = signed(letter.secrets, letter.id, now, letter.body)
     try:
         status = (await webhooks.call("POST", letter.url, headers, letter.body, PATIENCE)).status
         said = f"It answered {status}."

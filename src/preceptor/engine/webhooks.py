@@ -1,5 +1,6 @@
 """Webhooks: who is told, what was sent to them, and sending it again."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made, told
+from preceptor.domain.webhook_secrets import OVERLAP_HOURS, Keyring, secret_of
 from preceptor.domain.webhooks import (
     MOST,
     TEST,
@@ -18,11 +20,10 @@ from preceptor.domain.webhooks import (
     Webhook,
     WebhookChange,
     message,
-    secret_of,
 )
 from preceptor.engine.audit import note
 from preceptor.engine.calling_out import NoWebhooks
-from preceptor.engine.delivering import Letter, post
+from preceptor.engine.delivering import Letter, keyring, post
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
@@ -53,7 +54,7 @@ class Webhooks(msgspec.Struct, frozen=True):
                 updated_at=work.now,
                 revision=1,
             )
-            await work.webhooks.add(webhook, self.session.seal.seal(secret.encode(), webhook.context(work.org)))
+            await work.webhooks.add(webhook, self._sealed(work, webhook, Keyring(secret)))
             await note(work, self.session.caller, "webhook.created", webhookId=webhook_id, url=new.url)
             return MadeWebhook(**dict(webhook), secret=secret)
 
@@ -82,6 +83,29 @@ class Webhooks(msgspec.Struct, frozen=True):
             return after
 
         return await self.session.write(program)
+
+    async def rotate(self, webhook_id: str, overlap_hours: int = OVERLAP_HOURS) -> MadeWebhook:
+        """Give it a new secret. Those it had sign beside it for so long; with 0, no longer."""
+        secret = secret_of(self.session.world.new_secret())
+
+        async def program(work: Work) -> MadeWebhook:
+            before, sealed = await found(work, webhook_id)
+            until = work.now + timedelta(hours=overlap_hours)
+            ring = Keyring(secret)
+            if overlap_hours:  # else they need not even be opened: with another key of the installation they cannot be
+                ring = keyring(self.session, work, before, sealed).rotated(secret, work.now, until)
+            stamp = {"old_secrets_end_at": until, "updated_at": work.now, "revision": before.revision + 1}
+            after = before.model_copy(update=stamp)
+            await work.webhooks.replace(after)
+            await work.webhooks.reseal(webhook_id, self._sealed(work, after, ring))
+            facts = {"webhookId": webhook_id, "oldSecretsEndAt": until}
+            await note(work, self.session.caller, "webhook.rotated", **facts)
+            return MadeWebhook(**dict(after), secret=secret)
+
+        return await self.session.write(program)
+
+    def _sealed(self, work: Work, webhook: Webhook, ring: Keyring) -> bytes:
+        return self.session.seal.seal(ring.written(), webhook.context(work.org))
 
     async def get(self, webhook_id: str) -> Webhook:
         async def program(work: Work) -> Webhook:
@@ -112,8 +136,8 @@ class Webhooks(msgspec.Struct, frozen=True):
         async def program(work: Work) -> Letter:
             webhook, sealed = await found(work, webhook_id)
             body = message(TEST, work.now, {"webhookId": webhook_id})
-            secret = self.session.seal.open(sealed, webhook.context(work.org)).decode()
-            return Letter(webhook.url, secret, f"msg_test_{self.session.world.new_id()}", body)
+            secrets = keyring(self.session, work, webhook, sealed).at(work.now)
+            return Letter(webhook.url, secrets, f"msg_test_{self.session.world.new_id()}", body)
 
         letter = await self.session.read(program)
         return (await post(self.session, letter))[0]

@@ -23,6 +23,7 @@ from preceptor.adapters.storage.ready.webhooks import (
     RELEASE,
     REMOVE,
     REPLACE,
+    RESEAL,
 )
 from preceptor.domain.ids import OrgId
 from preceptor.domain.times import from_micros, to_micros
@@ -40,6 +41,9 @@ class SqlWebhooks(msgspec.Struct, frozen=True):
 
     async def replace(self, webhook: Webhook) -> None:
         await self.work.put(REPLACE, named=webhook.webhook_id, to_body=webhook.model_dump_json())
+
+    async def reseal(self, webhook_id: str, sealed: bytes) -> None:
+        await self.work.run(RESEAL, named=webhook_id, to_sealed=sealed)
 
     async def remove(self, webhook_id: str) -> None:
         """With everything that was ever sent to it."""

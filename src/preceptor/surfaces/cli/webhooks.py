@@ -54,8 +54,27 @@ def add(
     if as_json:
         say_json(made)
         return
-    say((made["secret"], "bold"))
-    say((f"Webhook {made['webhookId']}. Its secret is shown this once: keep it now.", "dim"))
+    _say_secret(made)
+
+
+@app.command()
+def rotate(
+    webhook_id: WebhookId,
+    overlap_hours: Annotated[
+        int, typer.Option(min=0, max=168, help="For how long the former secret signs as well; 0 ends it at once.")
+    ] = 24,
+    as_json: AsJson = False,
+) -> None:
+    """Give a webhook a new secret. It is shown once; until the former one ends, messages are signed with both."""
+    from preceptor.settings import Settings
+
+    with api(Settings.load()) as preceptor:
+        made = preceptor.post(f"{_path(webhook_id)}/rotate?overlapHours={overlap_hours}")
+    if as_json:
+        say_json(made)
+        return
+    _say_secret(made)
+    say((f"Former secrets end at {made['oldSecretsEndAt']}." if overlap_hours else "Former secrets have ended.", "dim"))
 
 
 @app.command()
@@ -117,6 +136,11 @@ def redeliver(
     with api(Settings.load()) as preceptor:
         preceptor.post(f"{_path(webhook_id)}/deliveries/{quote(delivery_id, safe='')}/redeliver")
     say(f"{delivery_id} is sent again.")
+
+
+def _say_secret(made: dict[str, Any]) -> None:
+    say((made["secret"], "bold"))
+    say((f"Webhook {made['webhookId']}. Its secret is shown this once: keep it now.", "dim"))
 
 
 def _path(webhook_id: str) -> str:

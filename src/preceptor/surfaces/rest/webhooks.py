@@ -1,11 +1,25 @@
 """/api/webhooks"""
 
+from typing import Annotated
+
+from fastapi import Query
+
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
+from preceptor.domain.webhook_secrets import LONGEST_OVERLAP_HOURS, OVERLAP_HOURS
 from preceptor.domain.webhooks import Attempt, Delivery, MadeWebhook, NewWebhook, Webhook, WebhookChange
 from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 
+OverlapHours = Annotated[
+    int,
+    Query(
+        alias="overlapHours",
+        description="For how long former secrets sign as well; 0 ends them at once.",
+        ge=0,
+        le=LONGEST_OVERLAP_HOURS,
+    ),
+]
 router = Api("/api/webhooks", "webhooks")
 
 
@@ -45,6 +59,17 @@ async def change(webhook_id: Name, change: WebhookChange, preceptor: ThePrecepto
 async def remove(webhook_id: Name, preceptor: ThePreceptor) -> None:
     """Forget a webhook, its secret, and what was sent to it."""
     await preceptor.webhooks.remove(webhook_id)
+
+
+@router.post("/{webhook_id}/rotate")
+@needs(Permission.SETTINGS_MANAGE)
+async def rotate(webhook_id: Name, preceptor: ThePreceptor, overlap_hours: OverlapHours = OVERLAP_HOURS) -> MadeWebhook:
+    """Give a webhook a new secret, which the answer alone holds.
+
+    For a day, or as long as you say, messages are signed with the former one too: whichever a receiver has, it can
+    check them. Has a secret come into wrong hands, end it at once with `overlapHours=0`.
+    """
+    return await preceptor.webhooks.rotate(webhook_id, overlap_hours)
 
 
 @router.post("/{webhook_id}/test")

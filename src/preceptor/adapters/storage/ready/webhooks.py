@@ -82,3 +82,8 @@ REPLACE = Statement(
     'UPDATE webhooks SET body=%s::VARCHAR WHERE webhooks.org = %s::VARCHAR COLLATE "C" AND webhooks.id = %s::VARCHAR COLLATE "C"',
     ("to_body", "org", "named"),
 )
+RESEAL = Statement(
+    "UPDATE webhooks SET sealed=? WHERE webhooks.org = ? AND webhooks.id = ?",
+    'UPDATE webhooks SET sealed=%s WHERE webhooks.org = %s::VARCHAR COLLATE "C" AND webhooks.id = %s::VARCHAR COLLATE "C"',
+    ("to_sealed", "org", "named"),
+)
