@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.browsing import Site, watched
+from tests.web.browsing import Site, findings, watched
 from tests.web.library import make
 
 
@@ -52,7 +52,7 @@ def test_the_effect_of_a_change_is_shown_before_it_is_saved(site: Site, tab: Pag
     assert site.api("GET", path)["items"][0]["customizations"]["disabledConstraints"] == []
     tab.get_by_label("Additional guideline", exact=True).fill("Focus on VIPs")
     expect(effect.locator("tr.added")).to_contain_text("Focus on VIPs")
-    tab.get_by_role("button", name="Save").click()
+    tab.locator(".assignment").get_by_role("button", name="Save").click()
     expect(tab.get_by_label("Never share passwords")).to_be_checked()
     assert site.api("GET", path)["items"][0]["customizations"] == {
         "additionalGuidelines": ["Focus on VIPs"],
@@ -60,7 +60,7 @@ def test_the_effect_of_a_change_is_shown_before_it_is_saved(site: Site, tab: Pag
         "reason": None,
     }
     tab.get_by_label("switched on").uncheck()
-    tab.get_by_role("button", name="Save").click()
+    tab.locator(".assignment").get_by_role("button", name="Save").click()
     expect(tab.locator(".assignment h3")).to_contain_text("switched off")
 
 
@@ -88,6 +88,108 @@ def test_instructions_are_given_reordered_and_taken_away(site: Site, *, script: 
         expect(page.locator(".assignment")).to_have_count(1)
     listed = site.api("GET", f"/api/agents/{mine.agent_id}/instructions")["items"]
     assert [one["familyId"] for one in listed] == [mine.family_id]
+
+
+def worded(site: Site, name: str, said: str, *gaps: str) -> str:
+    variables = [{"name": gap} for gap in gaps]
+    new = {"name": name, "type": "template", "content": {"guidelines": [said]}, "variables": variables}
+    return site.api("POST", "/api/instructions", json=new)["name"]
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_fallback_models_and_the_wording_of_plans_are_changed_on_an_agents_page(site: Site, *, script: bool):
+    mine, polite = make(site), worded(site, f"Polite {script}", "Kindly say more.")
+    before = site.api("PATCH", f"/api/agents/{mine.agent_id}", json={"sgr": {"maxClarifications": 7}})
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        page.get_by_label("Fallback model 1").fill("openai:gpt-5-mini")
+        page.get_by_label("It asks back").fill(f"{polite}@^1")
+        card = page.locator("#answering")
+        card.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("Fallback model 1")).to_have_value("openai:gpt-5-mini")
+        page.get_by_label("Fallback model 2").fill("local")
+        card.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("Fallback model 2")).to_have_value("local")
+        expect(page.get_by_label("It asks back")).to_have_value(f"{polite}@^1")
+        after = site.api("GET", f"/api/agents/{mine.agent_id}")
+        assert after["fallbackModels"] == ["openai:gpt-5-mini", "local"]
+        assert after["sgr"] == before["sgr"] | {"templateInstructions": {"clarify": f"{polite}@^1"}}
+        page.get_by_label("Fallback model 1").fill("")
+        page.get_by_label("It asks back").fill("")
+        card.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("Fallback model 1")).to_have_value("local")
+    after = site.api("GET", f"/api/agents/{mine.agent_id}")
+    assert (after["fallbackModels"], after["sgr"]) == (["local"], before["sgr"])
+
+
+def test_an_agent_whose_plans_are_as_everyones_keeps_no_policy_of_its_own(site: Site, tab: Page):
+    mine = make(site)
+    tab.goto(f"{site.url}/agents/{mine.agent_id}")
+    tab.get_by_label("Fallback model 1").fill("local")
+    tab.locator("#answering").get_by_role("button", name="Save").click()
+    expect(tab.get_by_label("Fallback model 2")).to_have_value("")
+    assert site.api("GET", f"/api/agents/{mine.agent_id}")["sgr"] is None
+
+
+def test_what_cannot_be_is_said_at_its_field_and_nothing_is_saved(site: Site):
+    mine, wrong = make(site), worded(site, "Telltale", "{{spam_score}}", "spam_score")
+    with site.context() as context, watched(context.new_page(), site.url, ("422",)) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        page.get_by_label("Fallback model 1").fill("nobody:such")
+        page.get_by_label("It answers").fill("Unheard of")
+        page.get_by_label("It declines").fill(wrong)
+        page.locator("#answering").get_by_role("button", name="Save").click()
+        for label, sentence in {
+            "Fallback model 1": "nobody",
+            "It answers": "There is no instruction 'Unheard of'",
+            "It declines": "cannot word a plan that ends in block",
+        }.items():
+            field = page.get_by_label(label)
+            expect(field).to_have_attribute("aria-invalid", "true")
+            expect(field).to_have_accessible_description(re.compile(re.escape(sentence)))
+        expect(page.get_by_label("It answers")).to_have_value("Unheard of")
+        expect(page.get_by_label("It asks back")).not_to_have_attribute("aria-invalid", "true")
+        assert findings(page) == []
+        assert site.api("GET", f"/api/agents/{mine.agent_id}")["fallbackModels"] == []
+        page.get_by_label("Fallback model 1").fill("local")
+        for label in ("It answers", "It declines"):
+            page.get_by_label(label).fill("")
+        page.locator("#answering").get_by_role("button", name="Save").click()
+        expect(page.locator(".fault")).to_have_count(0)
+        expect(page.get_by_label("Fallback model 1")).to_have_value("local")
+    assert site.api("GET", f"/api/agents/{mine.agent_id}")["fallbackModels"] == ["local"]
+
+
+def test_an_agent_that_someone_else_changed_meanwhile_is_not_overwritten_unseen(site: Site):
+    mine = make(site)
+    with site.context() as context, watched(context.new_page(), site.url, ("412",)) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        site.api("PATCH", f"/api/agents/{mine.agent_id}", json={"fallbackModels": ["local"]})
+        page.get_by_label("Fallback model 1").fill("openai:gpt-5-mini")
+        save = page.locator("#answering").get_by_role("button", name="Save")
+        save.click()
+        expect(page.get_by_role("alert")).to_contain_text("It has changed since you read it")
+        assert site.api("GET", f"/api/agents/{mine.agent_id}")["fallbackModels"] == ["local"]
+        save.click()
+        expect(page.get_by_role("alert")).to_have_count(0)
+    assert site.api("GET", f"/api/agents/{mine.agent_id}")["fallbackModels"] == ["openai:gpt-5-mini"]
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "field"),
+    [
+        ("en", "How it answers", "Fallback model 1"),
+        ("ru", "Как он отвечает", "Запасная модель 1"),
+        ("vi", "Nó trả lời thế nào", "Mô hình dự phòng 1"),
+    ],
+)
+def test_the_form_speaks_the_language_that_was_chosen(site: Site, language: str, heading: str, field: str):
+    mine = make(site)
+    cookies = [*site.cookies, {"name": "preceptor_language", "value": language, "url": site.url}]
+    with site.tab(cookies=cookies) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        expect(page.locator("#answering").get_by_role("heading")).to_have_text(heading)
+        expect(page.get_by_label(field)).to_be_visible()
 
 
 def test_a_template_is_filled_in_with_a_preview(site: Site, tab: Page):

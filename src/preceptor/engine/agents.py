@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from pydantic.alias_generators import to_camel
 
 from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent
 from preceptor.domain.errors import Conflict, Invalid, NotFound
@@ -20,7 +21,7 @@ from preceptor.engine.audit import note
 from preceptor.engine.compiled import Compilations
 from preceptor.engine.connecting import connected
 from preceptor.engine.effective import effective_now, present, speaking
-from preceptor.engine.plan_texts import require_usable
+from preceptor.engine.plan_texts import require_usable, unusable
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
@@ -91,6 +92,22 @@ class Agents(msgspec.Struct, frozen=True):
             models = (await connected(work, self.session)).models
             for name in wanted:
                 models.check(name)
+
+    async def problems(self, change: AgentChange) -> dict[str, str]:
+        """What is wrong with a change of models and plans, by the field as the API names it. Nothing is changed."""
+
+        async def program(work: Work) -> dict[str, str]:
+            found = dict[str, str]()
+            for place, name in enumerate(change.fallback_models or ()):
+                try:
+                    await self._check_models(work, name)
+                except Invalid as problem:
+                    found[f"fallbackModels.{place}"] = str(problem)
+            for action, problem in (await unusable(work, change.sgr)).items():
+                found[f"sgr.templateInstructions.{to_camel(action.value)}"] = str(problem)
+            return found
+
+        return await self.session.read(program)
 
     async def page(self, cursor: str | None = None, limit: int = 50) -> Page[Agent]:
         async def program(work: Work) -> Page[Agent]:

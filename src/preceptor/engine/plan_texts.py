@@ -43,8 +43,19 @@ async def in_words(work: Work, sgr: dict[str, Any]) -> dict[str, Any]:
 
 async def require_usable(work: Work, policy: SgrPolicy | None) -> None:
     """Complain of an instruction that cannot be said of a plan."""
+    for problem in (await unusable(work, policy)).values():
+        raise problem
+
+
+async def unusable(work: Work, policy: SgrPolicy | None) -> dict[Action, Invalid]:
+    """For each action whose instruction cannot be said of a plan, why."""
+    problems = dict[Action, Invalid]()
     for action, name in ({} if policy is None else policy.template_instructions.by_action()).items():
-        _template(action, await _found(work, name))
+        try:
+            _template(action, await _found(work, name))
+        except Invalid as problem:
+            problems[action] = problem
+    return problems
 
 
 async def _found(work: Work, text: str) -> InstructionVersion:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
 
 from preceptor.app import Preceptor
 from preceptor.domain.agents import NewAgent
@@ -15,6 +16,7 @@ from preceptor.domain.instructions.assignment import AgentAssignment, Assignment
 from preceptor.domain.instructions.content import WrittenConstraint, checked
 from preceptor.domain.instructions.effective import Notice
 from preceptor.domain.instructions.impact import AssignmentQuestion, PromptChange
+from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
 from preceptor.surfaces.problems import problem_of
@@ -22,6 +24,14 @@ from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.views.answering import (
+    ENDS,
+    Answering,
+    answering_of,
+    answers_in,
+    change_of,
+    with_errors,
+)
 from preceptor.surfaces.web.views.assigned import Card, card_of, change_in, filled_in, reordered
 from preceptor.surfaces.web.views.diff import Block, from_unified
 
@@ -53,6 +63,13 @@ class State(msgspec.Struct, frozen=True):
     order: dict[str, int] | None = None
     new: dict[str, str] | None = None
     problem: PreceptorError | None = None
+    answering: Answering | None = None
+
+    @property
+    def status(self) -> int:
+        if self.problem is not None:
+            return problem_of(self.problem).status
+        return 422 if self.answering and self.answering.wrong else 200
 
 
 @router.get("")
@@ -79,6 +96,23 @@ async def create(preceptor: ThePreceptor, form: TheForm) -> Response:
 @needs(Permission.AGENT_READ)
 async def show(agent_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
     return await _page(request, preceptor, AgentId(agent_id), State())
+
+
+@router.post("/{agent_id}/answering")
+@needs(Permission.AGENT_WRITE)
+async def change_answering(agent_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Change the models in place of its own and who words its plans, or say at each field what is wrong with it."""
+    named, given = AgentId(agent_id), answers_in(form.fields)
+    try:
+        change = change_of(given, await preceptor.agents.get(named), preceptor.session.means.sgr)
+        if wrong := await preceptor.agents.problems(change):
+            return await _page(request, preceptor, named, State(answering=msgspec.structs.replace(given, wrong=wrong)))
+        await preceptor.agents.change(named, change, f'"{form.one("revision")}"')
+    except ValidationError as error:
+        return await _page(request, preceptor, named, State(answering=with_errors(given, error)))
+    except (Invalid, PreconditionFailed) as error:
+        return await _page(request, preceptor, named, State(answering=given, problem=error))
+    return RedirectResponse(f"/agents/{agent_id}#answering", 303)
 
 
 @router.post("/{agent_id}/assignments")
@@ -158,7 +192,7 @@ async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state
     return page(
         request,
         "agent.html",
-        status=problem_of(state.problem).status if state.problem else 200,
+        status=state.status,
         here="agents",
         call=Call(f"/api/agents/{agent_id}/instructions") if reads else Call(f"/api/agents/{agent_id}"),
         agent=agent,
@@ -168,7 +202,10 @@ async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state
         changing=state.card.assignment.family_id if state.card else "",
         given=state.new or {"instructionId": "", "pin": "latest", "priority": "100"},
         problem=state.problem,
-        library=[one for one in library if one.family_id not in had and one.type.value != "template"],
+        library=[one for one in library if one.family_id not in had and one.type is not InstructionType.TEMPLATE],
+        answering=state.answering or answering_of(agent, preceptor.session.means.sgr),
+        ends=ENDS,
+        templates=[one.name for one in library if one.type is InstructionType.TEMPLATE],
     )
 
 

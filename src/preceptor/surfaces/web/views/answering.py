@@ -1,0 +1,62 @@
+"""How an agent answers, as a form: the models in place of its own, and who words its plans."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from preceptor.domain.agents import Agent, AgentChange
+from preceptor.domain.reasoning.policy import SgrPolicy
+from preceptor.surfaces.web.languages import msg
+
+FALLBACKS, TEMPLATES = "fallbackModels", "sgr.templateInstructions"
+MOST_FALLBACKS = 5
+ENDS = {
+    "normal": msg("It answers"),
+    "clarify": msg("It asks back"),
+    "block": msg("It declines"),
+    "guardianBlock": msg("The guardian steps in"),
+}
+"""What a plan can come to, as the API names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What stands in the form, and by the name of a field what is wrong with it."""
+
+    fallbacks: tuple[str, ...]
+    templates: Mapping[str, str]
+    wrong: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """With room for one more."""
+        return (*self.fallbacks, "")[:MOST_FALLBACKS]
+
+
+def answering_of(agent: Agent, everyones: SgrPolicy) -> Answering:
+    names = (agent.sgr or everyones).template_instructions.model_dump(mode="json")
+    return Answering(agent.fallback_models, names)
+
+
+def answers_in(fields: Sequence[tuple[str, str]]) -> Answering:
+    said = [(name, value.strip()) for name, value in fields]
+    return Answering(
+        tuple(value for name, value in said if name == FALLBACKS and value),
+        {end: value for name, value in said for end in ENDS if value and name == f"{TEMPLATES}.{end}"},
+    )
+
+
+def change_of(form: Answering, agent: Agent, everyones: SgrPolicy) -> AgentChange:
+    """Where plans are worded as for everyone, and all else is as for everyone, the agent has no policy of its own."""
+    before = agent.sgr or everyones
+    policy = before.model_dump(mode="json") | {"templateInstructions": dict(form.templates)}
+    wish: dict[str, Any] = {"fallbackModels": list(form.fallbacks), "sgr": policy}
+    change = AgentChange.model_validate(wish)
+    return change.model_copy(update={"sgr": None}) if change.sgr == everyones else change
+
+
+def with_errors(form: Answering, error: ValidationError) -> Answering:
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return replace(form, wrong={".".join(map(str, one["loc"])): f"{one['msg']}." for one in found})
