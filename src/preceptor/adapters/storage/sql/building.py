@@ -60,6 +60,17 @@ def update_by_key(table: Table) -> Statement:
     return compiled(update(table).where(*this).values(rest))
 
 
+def changed_to(*columns: str) -> dict[str, Any]:
+    """New values of columns: a change binds `:to_` and the name, since the name alone may say which row is meant."""
+    return {column: bindparam(f"to_{column}") for column in columns}
+
+
+def as_wanted(table: Table, *more: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
+    """Instructions after a position that are as someone searches for them."""
+    kinds = (any_or(table.c[name], name) for name in ("type", "category", "role"))
+    return before(table.c.id), *kinds, *more, *(any_or_like(table.c[name], name) for name in ("words", "tags"))
+
+
 def body_by_id(table: Table) -> Statement:
     return compiled(select(table.c.body).where(mine(table), table.c.id == bindparam("id")))
 

@@ -4,8 +4,7 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, update
 
 from preceptor.adapters.storage.sql.building import (
     any_or,
-    any_or_like,
-    before,
+    as_wanted,
     compiled,
     insert_into,
     limited,
@@ -76,13 +75,7 @@ PAGE = compiled(
         _WITH_HEAD.where(
             mine(instructions),
             instructions.c.deleted == ZERO,
-            before(instructions.c.id),
-            any_or(instructions.c.type, "type"),
-            any_or(instructions.c.category, "category"),
-            any_or(instructions.c.role, "role"),
-            any_or(instructions.c.status, "status"),
-            any_or_like(instructions.c.words, "words"),
-            any_or_like(instructions.c.tags, "tags"),
+            *as_wanted(instructions, any_or(instructions.c.status, "status")),
         ).order_by(instructions.c.id.desc())
     )
 )

@@ -2,16 +2,7 @@
 
 from sqlalchemy import Integer, bindparam, literal_column, select
 
-from preceptor.adapters.storage.sql.building import (
-    any_or,
-    any_or_like,
-    before,
-    compiled,
-    insert_into,
-    limited,
-    mine,
-    update_by_key,
-)
+from preceptor.adapters.storage.sql.building import as_wanted, compiled, insert_into, limited, mine, update_by_key
 from preceptor.adapters.storage.tables import published_instructions as published
 
 ONE = literal_column("1", Integer)
@@ -23,17 +14,5 @@ MINE = compiled(select(*_PUBLICATION).where(mine(published), published.c.family 
 FIND = compiled(select(*_PUBLICATION).where(published.c.id == bindparam("id")))
 HEAD = compiled(select(*_PUBLICATION).where(published.c.family == bindparam("family"), published.c.head == ONE))
 PAGE = compiled(
-    limited(
-        select(*_PUBLICATION)
-        .where(
-            published.c.head == ONE,
-            before(published.c.id),
-            any_or(published.c.type, "type"),
-            any_or(published.c.category, "category"),
-            any_or(published.c.role, "role"),
-            any_or_like(published.c.words, "words"),
-            any_or_like(published.c.tags, "tags"),
-        )
-        .order_by(published.c.id.desc())
-    )
+    limited(select(*_PUBLICATION).where(published.c.head == ONE, *as_wanted(published)).order_by(published.c.id.desc()))
 )
