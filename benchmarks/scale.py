@@ -7,18 +7,17 @@ many turns go on at once, not how fast two shared cores are.
 import asyncio
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
 
-from benchmarks.streaming_servers import MODELS, STREAM
+from benchmarks.upstream import STREAM, Upstream, elsewhere, serve
 from tests import serving as starting
 from tests.postgres import Cluster, cluster
 from tests.serving import serving, working
@@ -30,48 +29,15 @@ ROUNDS = int(os.environ.get("ROUNDS", "3"))
 TURNS = 24
 
 
-class Thoughtful(asyncio.Protocol):
+class Thoughtful(Upstream):
     """A model that thinks for a while, about as many things at once as it is asked."""
 
-    def __init__(self) -> None:
-        self.buffer = b""
+    def answer(self) -> None:
+        asyncio.get_running_loop().call_later(LATENCY, self.say)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.buffer += data
-        head = self.buffer.find(b"\r\n\r\n")
-        if head < 0:
-            return
-        lines = self.buffer[:head].lower().split(b"\r\n")
-        length = next((int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:")), 0)
-        if len(self.buffer) < head + 4 + length:
-            return
-        listed, self.buffer = self.buffer.startswith(b"GET"), self.buffer[head + 4 + length :]
-        asyncio.get_running_loop().call_later(0 if listed else LATENCY, self.say, MODELS if listed else STREAM)
-
-    def say(self, answer: bytes) -> None:
+    def say(self) -> None:
         if not self.transport.is_closing():
-            self.transport.write(answer)
-
-
-async def think() -> None:
-    server = await asyncio.get_running_loop().create_server(Thoughtful, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-
-@contextmanager
-def model() -> Iterator[str]:
-    command = [sys.executable, "-m", "benchmarks.scale", "model"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        finally:
-            process.kill()
+            self.transport.write(STREAM)
 
 
 @dataclass
@@ -118,7 +84,10 @@ def fleet(opened: ExitStack, postgres: Cluster, folder: Path, thoughts: str, siz
 def main() -> Iterator[str]:
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
-        postgres, thoughts = opened.enter_context(cluster()), opened.enter_context(model())
+        postgres, thoughts = (
+            opened.enter_context(cluster()),
+            opened.enter_context(elsewhere("benchmarks.scale", "model")),
+        )
         fleets = {size: fleet(opened, postgres, folder, thoughts, size) for size in (1, 2)}
         for each in fleets.values():
             each.seconds()
@@ -132,6 +101,6 @@ def main() -> Iterator[str]:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["model"]:
-        asyncio.run(think())
+        asyncio.run(serve(Thoughtful))
     else:
         print("\n".join(main()))

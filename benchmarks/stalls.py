@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.streaming_servers import STREAM
+from benchmarks.upstream import STREAM
 
 MESSAGES = 1_000
 TURNS = 30

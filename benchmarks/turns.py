@@ -9,7 +9,6 @@ The model is scripted in process, so that only what a framework adds is measured
 """
 
 import asyncio
-import itertools
 import json
 import os
 import sqlite3
@@ -23,16 +22,14 @@ from typing import Any
 
 from benchmarks.interleaved import Elsewhere, compare
 from benchmarks.said import FOUND, REPLY, SYSTEM, USER, WINDOW, calls_at, said, steps_of
+from benchmarks.seeding import Said, fill
 from preceptor import Preceptor, Settings, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
-from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
-from preceptor.domain.log import NewEvent
-from preceptor.domain.messages.message import Kind, Message, Role, Text, ToolCall, encode
+from preceptor.domain.ids import ConversationId
+from preceptor.domain.messages.message import Text, ToolCall
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Finish, Reply, Usage
-from preceptor.engine.ports import Work
-from preceptor.engine.talk import MessagePlace
 from preceptor.wire.openai_chat import render
 
 PEERS = os.environ.get("PRECEPTOR_BENCH_PEERS")
@@ -185,40 +182,14 @@ def lookup(number: int) -> str:  # noqa: ARG001
 
 async def seeded(preceptor: Preceptor, history: int) -> ConversationId:
     """A conversation in which so much was said already."""
-    conversation = await preceptor.conversations.start(agent_id="bench", parameters={"maxTokens": WINDOW})
-    world, conversation_id = preceptor.session.world, conversation.conversation_id
-
-    async def program(work: Work) -> None:
-        places = range(1, history + 1)
-        messages = [_message(conversation_id, MessageId(world.new_id()), place, work) for place in places]
-        events = await work.log.append(
-            StreamId(conversation_id), [NewEvent("message.completed", encode(message).decode()) for message in messages]
-        )
-        sums = itertools.accumulate(message.tokens for message in messages)
-        rows = [
-            (MessagePlace(place, event.seq, cum), message)
-            for place, (event, cum, message) in enumerate(zip(events, sums, messages, strict=True), 1)
-        ]
-        await work.messages.add(conversation_id, rows)
-
-    if history:
-        await preceptor.session.write(program)
-    return conversation_id
+    started = await preceptor.conversations.start(agent_id="bench", parameters={"maxTokens": WINDOW})
+    await fill(preceptor, started.conversation_id, history, _said)
+    return started.conversation_id
 
 
-def _message(conversation_id: ConversationId, message_id: MessageId, place: int, work: Work) -> Message:
-    role, content = said(place)
-    return Message(
-        id=message_id,
-        conversation_id=conversation_id,
-        turn_id=TurnId("before"),
-        role=Role(role),
-        kind=Kind.MESSAGE,
-        parts=(Text(content),),
-        instructions=(),
-        tokens=len(content) // 4,
-        created_at=work.now,
-    )
+def _said(place: int) -> Said:
+    _, content = said(place)
+    return Said(content, len(content) // 4)
 
 
 CASES = (

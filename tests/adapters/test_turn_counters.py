@@ -3,21 +3,20 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+from benchmarks.seeding import Said, fill
 from preceptor import Preceptor, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.domain.history.limits import Limits
-from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
-from preceptor.domain.log import NewEvent
-from preceptor.domain.messages.message import Kind, Message, Role, Text, encode
+from preceptor.domain.ids import ConversationId
+from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.parameters import RequestParameters
-from preceptor.engine.ports import TokenCounter, Work
-from preceptor.engine.talk import MessagePlace
+from preceptor.engine.ports import TokenCounter
 from preceptor.testing import ScriptedModel
 from tests.adapters.test_counters import PAGE, traced
 from tests.talking import settings_in
@@ -81,31 +80,8 @@ async def opened(folder: Path, window: int) -> AsyncGenerator[tuple[Preceptor, R
 async def spoken(preceptor: Preceptor, size: int) -> ConversationId:
     """A conversation in which so much was said already."""
     conversation = (await preceptor.conversations.start(agent_id="assistant")).conversation_id
-
-    async def program(work: Work) -> None:
-        said = [_said(conversation, place, work) for place in range(1, size + 1)]
-        new = [NewEvent("message.completed", encode(message).decode()) for message in said]
-        events = await work.log.append(StreamId(conversation), new)
-        sums = accumulate(message.tokens for message in said)
-        places = [MessagePlace(at, event.seq, cum) for at, (event, cum) in enumerate(zip(events, sums, strict=True), 1)]
-        await work.messages.add(conversation, list(zip(places, said, strict=True)))
-
-    await preceptor.session.write(program)
+    await fill(preceptor, conversation, size, lambda _: Said(WORDS, 41))
     return conversation
-
-
-def _said(conversation: ConversationId, place: int, work: Work) -> Message:
-    return Message(
-        id=MessageId(f"m{place}"),
-        conversation_id=conversation,
-        turn_id=TurnId("before"),
-        role=Role.USER if place % 2 else Role.ASSISTANT,
-        kind=Kind.MESSAGE,
-        parts=(Text(WORDS),),
-        instructions=(),
-        tokens=41,
-        created_at=work.now,
-    )
 
 
 async def spent(folder: Path, size: int, options: dict[str, object]) -> Spent:
