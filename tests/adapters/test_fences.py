@@ -56,6 +56,7 @@ UNFENCED = {
     "waiting.MESSAGES": "the doctor counts what waits in the whole installation",
     "waiting.TASKS": "the doctor counts what waits in the whole installation",
     "waiting.TURNS": "the doctor counts what waits in the whole installation",
+    "webhooks.ANY": "a worker waits until there is a webhook, of any organisation",
     "webhooks.DUE": "a worker sends what is due, of every organisation",
     "webhooks.FORGET_OLD": "the sweep forgets old messages to webhooks, of every organisation",
     "webhooks.RELEASE": "a worker takes up what others were about to send, of every organisation",

@@ -26,6 +26,8 @@ PATIENCE = 15.0
 """Seconds for one answer."""
 LOOK_EVERY = 0.25
 """Seconds at least between two looks at what is due."""
+LOOKS = 10
+"""Looks at what is due between two looks at whether there still is a webhook."""
 AT_ONCE = 32
 FOR_ONE = 4
 """Messages on their way to one webhook: one that does not answer holds up no other."""
@@ -52,9 +54,12 @@ class Deliveries(msgspec.Struct, frozen=True):
     async def go_on(self, *, alone: bool) -> None:
         """Until it is stopped. Where no other process can be at work, what was claimed was left behind."""
         means = self.session.means
-        released = not alone
+        released, looks = not alone, 0
         while True:
             try:
+                if looks % LOOKS == 0:
+                    await self._until_someone_is_told(alone=alone)
+                looks += 1
                 if not released:
                     await self._release()
                     released = True
@@ -64,6 +69,12 @@ class Deliveries(msgspec.Struct, frozen=True):
             except Exception as error:  # noqa: BLE001 - whatever happens, others are still to be told
                 means.runner.report("the delivery of messages", error)
             await means.runner.pause(max(means.beat, LOOK_EVERY))
+
+    async def _until_someone_is_told(self, *, alone: bool) -> None:
+        """Without any webhook there is nothing to look for. Another process may make the first."""
+        means = self.session.means
+        while means.webhooks is not None and not await self.session.read(lambda work: work.webhooks.any()):
+            await means.webhooks.until_one_is_made(None if alone else means.beat * LOOKS)
 
     async def _release(self) -> None:
         """Take up what other processes were about to send: they are gone."""

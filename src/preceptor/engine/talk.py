@@ -203,3 +203,11 @@ class Webhooks(Protocol):
     async def call(self, method: str, url: str, headers: dict[str, str], body: bytes | None, seconds: float) -> Called:
         """Call it once. What kept it from being sent is `NotSent`; what came after, `NoAnswer`."""
         ...
+
+    def one_was_made(self) -> None:
+        """Wake whoever waits for it."""
+        ...
+
+    async def until_one_is_made(self, seconds: float | None) -> None:
+        """Wait until a webhook was made in this process, or for so long."""
+        ...

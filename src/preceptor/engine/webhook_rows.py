@@ -24,6 +24,10 @@ class WebhookRepository(Protocol):
 
     async def all(self) -> list[Webhook]: ...
 
+    async def any(self) -> bool:
+        """Whether any organisation has one."""
+        ...
+
 
 class DeliveryRepository(Protocol):
     async def add(self, delivery: Delivery, message: bytes) -> None: ...

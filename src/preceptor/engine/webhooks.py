@@ -35,9 +35,10 @@ class Webhooks(msgspec.Struct, frozen=True):
     async def create(self, given: NewWebhook | None = None, **fields: Any) -> MadeWebhook:
         """Tell this address from now on. The answer is the only place where its secret is ever shown."""
         new = made(NewWebhook, given, fields)
-        if self.session.means.webhooks is None:
+        webhooks = self.session.means.webhooks
+        if webhooks is None:
             raise NoWebhooks
-        self.session.means.webhooks.check(new.url)
+        webhooks.check(new.url)
         world = self.session.world
         webhook_id, secret = world.new_id(), secret_of(world.new_secret())
 
@@ -58,7 +59,9 @@ class Webhooks(msgspec.Struct, frozen=True):
             await note(work, self.session.caller, "webhook.created", webhookId=webhook_id, url=new.url)
             return MadeWebhook(**dict(webhook), secret=secret)
 
-        return await self.session.write(program)
+        made_webhook = await self.session.write(program)
+        webhooks.one_was_made()
+        return made_webhook
 
     async def change(
         self, webhook_id: str, given: WebhookChange | None = None, if_match: IfMatch = None, **fields: Any

@@ -10,6 +10,7 @@ from preceptor.adapters.storage.ready.webhooks import (
     ADD,
     ADD_DELIVERY,
     ALL,
+    ANY,
     CLAIM,
     DUE,
     FIND,
@@ -56,6 +57,9 @@ class SqlWebhooks(msgspec.Struct, frozen=True):
 
     async def all(self) -> list[Webhook]:
         return [Webhook.model_validate_json(row[0]) for row in await self.work.all(ALL)]
+
+    async def any(self) -> bool:
+        return bool(await self.work.all(ANY, limit=1))
 
 
 class SqlDeliveries(msgspec.Struct, frozen=True):

@@ -17,6 +17,11 @@ ALL = Statement(
     'SELECT webhooks.body \nFROM webhooks \nWHERE webhooks.org = %s::VARCHAR COLLATE "C" ORDER BY webhooks.id',
     ("org",),
 )
+ANY = Statement(
+    "SELECT webhooks.id \nFROM webhooks\n LIMIT ? OFFSET 0",
+    "SELECT webhooks.id \nFROM webhooks \n LIMIT %s OFFSET 0",
+    ("limit",),
+)
 CLAIM = Statement(
     "UPDATE deliveries SET due=?, worker=? WHERE deliveries.org = ? AND deliveries.id = ? AND deliveries.open = 1 AND deliveries.due = ?",
     'UPDATE deliveries SET due=%s::BIGINT, worker=%s::VARCHAR COLLATE "C" WHERE deliveries.org = %s::VARCHAR COLLATE "C" AND deliveries.id = %s::VARCHAR COLLATE "C" AND deliveries.open = 1 AND deliveries.due = %s::BIGINT',

@@ -13,6 +13,8 @@ REPLACE = compiled(update(webhooks).where(*_THIS).values(changed_to("body")))
 RESEAL = compiled(update(webhooks).where(*_THIS).values(changed_to("sealed")))
 REMOVE = compiled(delete(webhooks).where(*_THIS))
 ALL = compiled(select(webhooks.c.body).where(mine(webhooks)).order_by(webhooks.c.id))
+# Sending is the installation's: a process waits until some organisation has a webhook.
+ANY = compiled(limited(select(webhooks.c.id)))
 _SHOWN = (deliveries.c.org, deliveries.c.open, deliveries.c.status, deliveries.c.due, deliveries.c.body)
 _ONE = (mine(deliveries), deliveries.c.id == bindparam("named"))
 _OF = (mine(deliveries), deliveries.c.webhook == bindparam("of"))
@@ -30,7 +32,7 @@ CLAIM = compiled(
     .where(*_ONE, deliveries.c.open == ONE, deliveries.c.due == bindparam("seen"))
     .values(changed_to("due", "worker"))
 )
-# Sending is the installation's: a process sends what is due in every organisation.
+# For the same reason a process sends what is due in every organisation.
 DUE = compiled(
     limited(
         select(*_SHOWN).where(deliveries.c.open == ONE, deliveries.c.due <= bindparam("now")).order_by(deliveries.c.due)

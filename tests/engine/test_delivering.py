@@ -1,0 +1,57 @@
+"""Who sends messages to webhooks looks for them only where someone can be told."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from preceptor import open_preceptor
+from tests.adapters.model_server import serving
+from tests.adapters.test_counters import traced
+from tests.durability.announcing import BRIEF, Order, publish, settings_of
+from tests.surfaces.receiving import TAKEN, arrived, office
+
+
+async def test_nothing_is_looked_for_before_the_first_webhook_is_made(tmp_path: Path):
+    async with office(tmp_path, None, take_up=False) as at:
+        preceptor = at.preceptor
+        with traced(preceptor) as seen:
+            preceptor.session.means.runner.spawn("deliveries", preceptor.deliveries.go_on(alone=True))
+            while "SELECT webhooks" not in seen:  # noqa: ASYNC110 - it goes on by itself
+                await asyncio.sleep(0.01)
+            await at.publish("Unheard")
+            assert "SELECT deliveries" not in seen
+            await at.hook()
+            await at.publish("Heard")
+            [post] = await arrived(at.server, 1)
+        assert post.told["type"] == "version.published"
+        assert seen.index("SELECT deliveries") > seen.index("INSERT webhooks")
+
+
+async def test_with_the_last_webhook_gone_it_waits_for_another(tmp_path: Path):
+    async with office(tmp_path, None, take_up=False) as at:
+        preceptor = at.preceptor
+        hook = await at.hook()
+        with traced(preceptor) as seen:
+            preceptor.session.means.runner.spawn("deliveries", preceptor.deliveries.go_on(alone=True))
+            await at.publish()
+            await arrived(at.server, 1)
+            await at.until(hook["webhookId"], "delivered")
+            assert (await at.client.delete(f"/api/webhooks/{hook['webhookId']}")).status_code == 204
+            seen.clear()
+            while "SELECT webhooks" not in seen:  # noqa: ASYNC110 - it goes on by itself
+                await asyncio.sleep(0.01)
+            again = await at.hook()
+            await at.publish("Another")
+            await at.until(again["webhookId"], "delivered")
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_a_webhook_that_another_process_made_is_found(database_url: str, tmp_path: Path):
+    async with serving(TAKEN) as receiver:
+        settings = settings_of(Order(database_url, str(tmp_path), receiver.url, ""))
+        async with open_preceptor(settings, lease=BRIEF), open_preceptor(settings, take_up=False) as passing:
+            await passing.webhooks.create(url=receiver.url)
+            await publish(passing)
+            [post] = await arrived(receiver, 1)
+    assert post.told["type"] == "version.published"
