@@ -70,6 +70,7 @@ def test_the_public_names_are_these():
     import preceptor
 
     assert preceptor.__all__ == [
+        "Hearers",
         "Preceptor",
         "Settings",
         "ToolError",

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from preceptor.adapters.tools.function import ToolError, ToolRun, tool
     from preceptor.app import Preceptor, open_preceptor
+    from preceptor.engine.hearing import Hearers
     from preceptor.settings import Settings
 
 try:
     from preceptor._version import __version__
 except ImportError:  # never built: straight from a folder of sources
     __version__ = "0.1.0.dev0"
-__all__ = ["Preceptor", "Settings", "ToolError", "ToolRun", "__version__", "open_preceptor", "tool"]
+__all__ = ["Hearers", "Preceptor", "Settings", "ToolError", "ToolRun", "__version__", "open_preceptor", "tool"]
 
 _HOME = {
     "Preceptor": "preceptor.app",
     "open_preceptor": "preceptor.app",
+    "Hearers": "preceptor.engine.hearing",
     "Settings": "preceptor.settings",
     "tool": "preceptor.adapters.tools.function",
     "ToolError": "preceptor.adapters.tools.function",

@@ -12,8 +12,8 @@ from preceptor.adapters.sealing import SealedBox
 from preceptor.adapters.storage.opening import locate, open_store
 from preceptor.adapters.world import RealWorld
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
-from preceptor.domain.turns.turn import Turn
 from preceptor.engine.conversations import Conversations
+from preceptor.engine.hearing import NOBODY, Hearers
 from preceptor.engine.installation import Installation
 from preceptor.engine.messages import Messages
 from preceptor.engine.ports import Guardian, Models, World
@@ -21,7 +21,6 @@ from preceptor.engine.run import LEASE, Means
 from preceptor.engine.session import Once, Session
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Claim, Tasks
-from preceptor.engine.traced import TurnTracer
 from preceptor.engine.tracing import all_traced
 from preceptor.engine.turns import Turns
 from preceptor.features import Features
@@ -236,39 +235,33 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     settings: Settings | None = None,
     *,
     world: World | None = None,
-    committed: Callable[[int, float], None] | None = None,
-    settled: Callable[[Turn], None] | None = None,
+    hearers: Hearers = NOBODY,
     adopt_key: bool = False,
     models: Models | None = None,
     guardian: Guardian | None = None,
     take_up: bool = True,
     lease: timedelta = LEASE,
     worker: bool = False,
-    tracer: TurnTracer | None = None,
-    delivered: Callable[[bool], None] | None = None,
 ) -> AsyncGenerator[Preceptor]:
     """Open Preceptor on its database and close it on the way out. It acts for the admin of `default`.
 
-    `committed` hears of every commit: how many transactions it held and how many seconds it took; `settled` of every
-    turn that has ended here. With `adopt_key`
-    the admin key of the settings takes the place of the one the installation has; without, only where it has none.
-    `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that another
-    process left behind are left alone: for a command that is soon over. Another process takes a turn up when this one
-    has said nothing for as long as the `lease`. With PRECEPTOR_RUNNER=dbos a `worker` carries out what waits in queues.
-    `tracer` takes the place of the one that the settings name; `delivered` hears of every message that was posted to a
-    webhook: whether it was taken.
+    With `adopt_key` the admin key of the settings takes the place of the one the installation has; without, only where
+    it has none. `models` and `guardian` take the place of those that the settings name. Without `take_up`, turns that
+    another process left behind are left alone: for a command that is soon over. Another process takes a turn up when
+    this one has said nothing for as long as the `lease`. With PRECEPTOR_RUNNER=dbos a `worker` carries out what waits
+    in queues.
     """
     settings = settings or Settings.load()
     world = world or RealWorld()
     secrets = settings.secrets()
     database = locate(settings.database)
     async with (
-        open_store(database, world, committed) as opened,
+        open_store(database, world, hearers.committed) as opened,
         open_queues(settings, database, wanted=take_up) as queues,
         open_means(settings, world, models, guardian, lease) as made,
-        _tracer(settings, tracer) as watching_turns,
+        _heard(made, settings, hearers) as heard,
     ):
-        means = replace(made, settled=settled, errands=queues, tracer=watching_turns, delivered=delivered)
+        means = replace(heard, errands=queues)
         session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
         await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
@@ -287,15 +280,16 @@ async def _traced(means: Means) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
-async def _tracer(settings: Settings, given: TurnTracer | None) -> AsyncGenerator[TurnTracer | None]:
-    """Who is handed the spans of turns: the one that is given, else the collector that the settings name, else none."""
-    if given is not None or settings.otel_endpoint is None:
-        yield given
+async def _heard(means: Means, settings: Settings, hearers: Hearers) -> AsyncGenerator[Means]:
+    """Means that tell these; of turns, else the collector that the settings name."""
+    told = replace(means, settled=hearers.settled, delivered=hearers.delivered, tracer=hearers.tracer)
+    if hearers.tracer is not None or settings.otel_endpoint is None:
+        yield told
         return
     from preceptor.adapters.observability.opening import tracing_of
 
     tracing = tracing_of(settings)
     try:
-        yield tracing.tracer
+        yield replace(told, tracer=tracing.tracer)
     finally:
         tracing.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from preceptor import Preceptor, Settings, open_preceptor
+from preceptor import Hearers, Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage.driving import AwaitedOutside
 from preceptor.domain.agents import AgentChange, NewAgent
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation
@@ -45,7 +45,7 @@ async def test_of_many_transactions_at_once_a_failing_one_undoes_only_itself(
 
         return run
 
-    async with open_preceptor(settings, committed=lambda size, _: commits.append(size)) as preceptor:
+    async with open_preceptor(settings, hearers=Hearers(lambda size, _: commits.append(size))) as preceptor:
         commits.clear()
         writing = [preceptor.session.write(program(number)) for number in range(50)]
         told = await asyncio.gather(*writing, return_exceptions=True)

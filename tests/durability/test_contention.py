@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from preceptor import Preceptor, Settings, open_preceptor
+from preceptor import Hearers, Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage.sqlite import PATIENCE_MS
 from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
 from preceptor.domain.errors import CannotStart, Unavailable
@@ -54,7 +54,7 @@ async def produce(preceptor: Preceptor, name: str, until: float, history: list[L
 async def test_64_producers_share_commits_and_see_no_error_and_no_long_wait(settings: Settings):
     history: list[Line] = []
     batches: list[int] = []
-    async with open_preceptor(settings, committed=lambda size, _: batches.append(size)) as preceptor:
+    async with open_preceptor(settings, hearers=Hearers(lambda size, _: batches.append(size))) as preceptor:
         until = time.perf_counter() + SECONDS
         waits = await asyncio.gather(*(produce(preceptor, f"p{n}", until, history) for n in range(PRODUCERS)))
     acknowledged = check(settings.database, history)
@@ -86,7 +86,7 @@ async def test_a_lock_that_another_process_holds_for_a_while_is_only_a_wait(
 @covers("F8")
 async def test_a_lock_held_for_longer_is_a_503_until_it_is_gone(settings: Settings, path: Path):
     commits: list[int] = []
-    opening = open_preceptor(settings, committed=lambda size, _: commits.append(size))
+    opening = open_preceptor(settings, hearers=Hearers(lambda size, _: commits.append(size)))
     async with opening as preceptor, client_of(preceptor) as client:
         with holding("lock", path):
             commits.clear()

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from preceptor import open_preceptor
+from preceptor import Hearers, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.observability.metrics import Metrics
 from preceptor.surfaces.http import create_app
@@ -46,7 +46,7 @@ async def exposed(folder: Path) -> dict[str, set[str]]:
     metrics.webhook_attempt(taken=True)
     metrics.storage_error("disk_full")
     metrics.rate_limited("key")
-    async with open_preceptor(settings, models=models, settled=metrics.turn, committed=metrics.commit) as preceptor:
+    async with open_preceptor(settings, models=models, hearers=Hearers(metrics.commit, metrics.turn)) as preceptor:
         await preceptor.conversations.say("Hello", agent="assistant")
         create_app(preceptor, metrics)
         metrics.request("GET", "/healthz", 200, 0.001)

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from preceptor import Preceptor, open_preceptor
+from preceptor import Hearers, Preceptor, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Script
 from preceptor.domain.ids import ConversationId, TurnId
@@ -147,7 +147,7 @@ async def reasoning(
     if guardian is None and settings.guard_enabled and settings.guard_provider_type == "rules":
         guardian = FixedGuardian()
     async with (
-        open_preceptor(settings, models=registry, guardian=guardian, settled=settled) as opened,
+        open_preceptor(settings, models=registry, guardian=guardian, hearers=Hearers(settled=settled)) as opened,
         client_of(opened) as client,
     ):
         await client.patch("/api/agents/assistant", json={"tools": ["calculator"]})

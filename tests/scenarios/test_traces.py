@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from preceptor import open_preceptor
+from preceptor import Hearers, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Line
 from preceptor.adapters.observability.opening import tracing_of
@@ -139,7 +139,7 @@ async def test_a_turn_hangs_below_the_request_that_asked_for_it(collector: Colle
     settings = settings_in(tmp_path, otel_endpoint=collector.endpoint)
     tracing, models = tracing_of(settings), ModelRegistry(settings)
     models.add("local", ScriptedModel(lambda _: "Understood."))
-    async with open_preceptor(settings, models=models, tracer=tracing.tracer) as preceptor:
+    async with open_preceptor(settings, models=models, hearers=Hearers(tracer=tracing.tracer)) as preceptor:
         transport = httpx2.ASGITransport(create_app(preceptor, tracing=tracing))
         headers = ADMIN | {"traceparent": f"00-{TRACE_ID}-{PARENT_ID}-01"}
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:

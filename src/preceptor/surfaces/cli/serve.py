@@ -147,20 +147,17 @@ def _run(settings: "Settings", welcome: Welcome) -> None:
 async def _serve(settings: "Settings", welcome: Welcome) -> None:
     from preceptor.adapters.observability.metrics import Metrics
     from preceptor.app import open_preceptor
+    from preceptor.engine.hearing import Hearers
     from preceptor.surfaces.cli.server import Server, listen
     from preceptor.surfaces.cli.upkeep import Upkeep
     from preceptor.surfaces.http import create_app
 
     metrics, tracing = Metrics(), _tracing(settings)
     try:
-        async with open_preceptor(
-            settings,
-            committed=metrics.commit,
-            settled=metrics.turn,
-            adopt_key=_adopts(settings),
-            tracer=tracing.tracer,
-            delivered=lambda taken: metrics.webhook_attempt(taken=taken),
-        ) as preceptor:
+        hearers = Hearers(
+            metrics.commit, metrics.turn, lambda taken: metrics.webhook_attempt(taken=taken), tracing.tracer
+        )
+        async with open_preceptor(settings, hearers=hearers, adopt_key=_adopts(settings)) as preceptor:
             server = Server(create_app(preceptor, metrics, tracing))
             with listen(settings) as socket, server.heeding_signals():
                 url = address(settings.host, socket.getsockname()[1])

@@ -3,6 +3,7 @@
 from typing import Any
 
 import mcp_types as types
+import msgspec
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -18,42 +19,48 @@ Context = ServerRequestContext[Any]
 
 def make_server(rest: Rest) -> Server[Any]:
     """A server for one caller: it may do what `rest` may, and nothing else."""
-
-    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_shown(tool) for tool in TOOLS.values()])
-
-    async def call_tool(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, NO_SUCH_TOOL.format(params.name[:64]))
-        return _result(await _carried_out(rest, tool, params.arguments or {}))
-
-    async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        try:
-            found = [_prompt(one) async for one in rest.items("/api/instructions", status="active")]
-        except Declined as declined:
-            raise _refused(declined) from None
-        return types.ListPromptsResult(prompts=found)
-
-    async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        given = {"input": "", "context": dict(params.arguments or {}), "mode": "render"}
-        try:
-            trial = await rest.post("/api/instructions/{}/test", params.name, body=given)
-        except Declined as declined:
-            raise _refused(declined) from None
-        said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=str(trial["prompt"])))
-        return types.GetPromptResult(messages=[said])
-
+    answers = Answers(rest)
     return Server(
         "preceptor",
         version=__version__,
         title="Preceptor",
         instructions="Agents, what they are told and why: talk to them, read and change their instructions.",
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_list_tools=answers.list_tools,
+        on_call_tool=answers.call_tool,
+        on_list_prompts=answers.list_prompts,
+        on_get_prompt=answers.get_prompt,
     )
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """What is answered to each method of the protocol."""
+
+    rest: Rest
+
+    async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_shown(tool) for tool in TOOLS.values()])
+
+    async def call_tool(self, _: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, NO_SUCH_TOOL.format(params.name[:64]))
+        return _result(await _carried_out(self.rest, tool, params.arguments or {}))
+
+    async def list_prompts(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        try:
+            found = [_prompt(one) async for one in self.rest.items("/api/instructions", status="active")]
+        except Declined as declined:
+            raise _refused(declined) from None
+        return types.ListPromptsResult(prompts=found)
+
+    async def get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        given = {"input": "", "context": dict(params.arguments or {}), "mode": "render"}
+        try:
+            trial = await self.rest.post("/api/instructions/{}/test", params.name, body=given)
+        except Declined as declined:
+            raise _refused(declined) from None
+        said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=str(trial["prompt"])))
+        return types.GetPromptResult(messages=[said])
 
 
 async def _carried_out(rest: Rest, tool: Tool, given: dict[str, Any]) -> Told:
