@@ -1,9 +1,9 @@
 """How an agent answers, as a form: the models in place of its own, and who words its plans."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 from pydantic import ValidationError
 
 from preceptor.domain.agents import Agent, AgentChange
@@ -21,13 +21,12 @@ ENDS = {
 """What a plan can come to, as the API names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class Answering(msgspec.Struct, frozen=True):
     """What stands in the form, and by the name of a field what is wrong with it."""
 
     fallbacks: tuple[str, ...]
     templates: Mapping[str, str]
-    wrong: Mapping[str, str] = field(default_factory=dict[str, str])
+    wrong: Mapping[str, str] = {}
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -59,4 +58,4 @@ def change_of(form: Answering, agent: Agent, everyones: SgrPolicy) -> AgentChang
 
 def with_errors(form: Answering, error: ValidationError) -> Answering:
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    return replace(form, wrong={".".join(map(str, one["loc"])): f"{one['msg']}." for one in found})
+    return msgspec.structs.replace(form, wrong={".".join(map(str, one["loc"])): f"{one['msg']}." for one in found})
