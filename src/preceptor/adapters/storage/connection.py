@@ -25,8 +25,8 @@ class Executor(Protocol):
         ...
 
     @property
-    def trails(self) -> Ends | None:
-        """Where audit trails end, as this transaction sees them; None where other processes write as well."""
+    def trails(self) -> Ends:
+        """Where audit trails end, as this transaction sees them: those that are known without a look."""
         ...
 
     async def all(self, statement: Statement, values: Row) -> list[Row]: ...
@@ -57,8 +57,7 @@ class Transaction:
     @property
     def trail(self) -> Head | None:
         """Where the organisation's audit trail ends, if that is known without a look."""
-        ends = self.executor.trails
-        return None if ends is None else ends.get(self.org)
+        return self.executor.trails.get(self.org)
 
     async def all(self, statement: Statement, **values: Any) -> list[Row]:
         values["org"] = self.org

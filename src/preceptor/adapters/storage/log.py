@@ -91,7 +91,7 @@ class SqlLog(msgspec.Struct):
             return known
         rows = await self.work.all(READ_HEAD, id=stream)
         head = Head(*rows[0]) if rows else None
-        if head is not None and stream == ORG_STREAM and self.work.executor.trails is not None:
+        if head is not None and stream == ORG_STREAM:
             self.work.executor.trails[self.work.org] = head
         return head
 
@@ -137,5 +137,5 @@ class SqlLog(msgspec.Struct):
         return sealed
 
     def _moved(self, stream: StreamId) -> None:
-        if stream == ORG_STREAM and self.work.executor.trails is not None:
+        if stream == ORG_STREAM:
             self.work.executor.trails.pop(self.work.org, None)

@@ -11,11 +11,14 @@ from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.ready.log import ADD, MOVE_FROM
 from preceptor.adapters.storage.silence import Watch
 from preceptor.adapters.storage.statements import Row, Statement
+from preceptor.adapters.storage.trails import Ends
 from preceptor.domain.log import Event, Head
 
 COMMIT = "COMMIT"
 ROWS = 50
 """Most in one statement."""
+LONGEST = 1_000_000
+"""Characters that are put off at most."""
 
 
 class PostgresExecutor(msgspec.Struct):
@@ -27,8 +30,10 @@ class PostgresExecutor(msgspec.Struct):
     connection: AsyncConnection[Row]
     watch: Watch
     heads: Heads = msgspec.field(default_factory=Heads)
-    trails: None = None
+    trails: Ends = msgspec.field(default_factory=Ends)
     later: list[str] = msgspec.field(default_factory=list[str])
+    size: int = 0
+    """Of all that is put off, in characters."""
     literals: Any = None
     """Writes values as PostgreSQL reads them; made when it is first needed."""
 
@@ -39,17 +44,17 @@ class PostgresExecutor(msgspec.Struct):
         return (await self._execute(statement, values)).rowcount
 
     async def put(self, statement: Statement, values: Row) -> None:
-        self._put(statement.postgres, values)
+        await self._put_off(self._literally(statement.postgres, values))
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
         for at in range(0, len(rows), ROWS):
             some = rows[at : at + ROWS]
-            self._put(statement.of_rows(len(some)), [value for row in some for value in row])
+            await self._put_off(self._literally(statement.of_rows(len(some)), [one for row in some for one in row]))
 
     async def send(self, *statements: str) -> AsyncCursor[Row]:
         """All that was put off, and these, in one round trip."""
         self.watch.asked()
-        told, self.later = "; ".join((*self.later, *statements)), []
+        told, self.later, self.size = "; ".join((*self.later, *statements)), [], 0
         return await self.connection.execute(cast("LiteralString", told), prepare=False)
 
     async def append(self, opening: str, head: Head, sealed: Sequence[Event]) -> bool:
@@ -68,12 +73,18 @@ class PostgresExecutor(msgspec.Struct):
 
     async def _execute(self, statement: Statement, values: Row) -> AsyncCursor[Row]:
         if self.later:
-            await self.send()
+            cursor = await self.send(self._literally(statement.postgres, values))
+            while cursor.nextset():
+                pass
+            return cursor
         self.watch.asked()
         return await self.connection.execute(cast("LiteralString", statement.postgres), values)
 
-    def _put(self, statement: str, values: Sequence[Any]) -> None:
-        self.later.append(self._literally(statement, values))
+    async def _put_off(self, statement: str) -> None:
+        self.later.append(statement)
+        self.size += len(statement)
+        if self.size > LONGEST:
+            await self.send()
 
     def _literally(self, statement: str, values: Sequence[Any]) -> str:
         """With its values in it, which is what more than one statement in a message takes."""

@@ -80,7 +80,7 @@ class SqlTurns(msgspec.Struct, frozen=True):
     async def take(self, turn: TurnRow) -> bool:
         """Give the turn to this worker and epoch; False if it has ended meanwhile."""
         return bool(
-            await self.work.put(
+            await self.work.run(
                 TAKE,
                 named=turn.turn_id,
                 to_worker=turn.worker,
