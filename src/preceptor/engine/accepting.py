@@ -27,9 +27,9 @@ from preceptor.engine.errands import NOBODY
 from preceptor.engine.journal import Journal, write_down
 from preceptor.engine.loading import Loaded
 from preceptor.engine.plan_texts import in_words
-from preceptor.engine.policing import asked_before, guarded, refuse_unjudged
+from preceptor.engine.policing import guarded, refuse_unjudged
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
-from preceptor.engine.recalling import Recollection, unread
+from preceptor.engine.recalling import Recollection, asked_before, standing
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import History, Means, Run, Spoken
 from preceptor.engine.session import Session
@@ -91,9 +91,9 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     Answers with the row of the log before its first.
     """
     conversation_id = wanted.conversation.conversation_id
-    recalled = await unread(work, session.means.memory, wanted.conversation)
-    if recalled is None and (open_turn := await work.turns.open_in(conversation_id)):
-        raise TurnInProgress(turn_id=open_turn.turn_id)
+    recalled: Recollection | None = await standing(work, session.means.memory, wanted.conversation)
+    if recalled.running is not None:
+        raise TurnInProgress(turn_id=recalled.running)
     agent = await _agent(work, session.means, wanted.conversation.agent_id)
     if wanted.again is not None:
         said = await branch(work, session, conversation_id, wanted.again, wanted.parts)

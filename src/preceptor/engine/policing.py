@@ -4,14 +4,13 @@ from typing import Any
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.errors import Invalid
-from preceptor.domain.ids import ConversationId, StreamId
 from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.images import images_of
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.reasoning.verdict import Mode
-from preceptor.domain.turns.facts import Accepted, Pins, TurnStatus, fact_of
+from preceptor.domain.turns.facts import Pins
 from preceptor.domain.value import told
-from preceptor.engine.ports import ChatModel, Work
+from preceptor.engine.ports import ChatModel
 from preceptor.engine.run import Means
 
 PICTURES = (
@@ -49,13 +48,3 @@ def refuse_unjudged(pins: Pins, message: Message) -> None:
         return
     if any(images_of([message])):
         raise Invalid(PICTURES)
-
-
-async def asked_before(work: Work, conversation_id: ConversationId) -> int:
-    """How many turns in a row, up to now, ended in a question to the user."""
-    before = await work.turns.newest(conversation_id)
-    if before is None or before.status is not TurnStatus.CLARIFY:
-        return 0
-    [event] = await work.log.after(StreamId(conversation_id), before.first, 1)
-    said = None if event.payload is None else fact_of(event.kind, event.payload)
-    return said.pins.clarifications + 1 if isinstance(said, Accepted) else 1

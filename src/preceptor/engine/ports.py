@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         PublishedRepository,
         RatingRepository,
     )
-    from preceptor.engine.talk import BlobRepository, MessageRepository, Tail, TurnRepository
+    from preceptor.engine.talk import BlobRepository, MessageRepository, Standing, Tail, TurnRepository
 
 Result = TypeVar("Result")
 
@@ -88,6 +88,8 @@ class ConversationRepository(Protocol):
     async def replace(self, conversation: Conversation) -> None: ...
 
     async def find(self, conversation_id: ConversationId) -> Conversation | None: ...
+
+    async def standing(self, conversation_id: ConversationId) -> Standing: ...
 
     async def page(self, wanted: WantedConversations, after: str | None, limit: int) -> list[Conversation]: ...
 

@@ -10,8 +10,10 @@ import msgspec
 
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View, root
-from preceptor.domain.ids import ConversationId, OrgId, StreamId
+from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId
+from preceptor.domain.log import Head
 from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
 from preceptor.engine.ports import Work
 
 ROOM = 1_000_000
@@ -22,7 +24,7 @@ LONGEST = 400
 
 
 class Recollection(msgspec.Struct, frozen=True):
-    """A conversation as it stood when its log ended in `head`, with no turn running."""
+    """A conversation as it stood when its log ended in `head`. One that is known by heart has no turn running."""
 
     head: bytes
     conversation: Conversation
@@ -34,6 +36,7 @@ class Recollection(msgspec.Struct, frozen=True):
     near: list[Placed]
     """The newest messages, without a gap."""
     weight: int
+    running: TurnId | None = None
 
 
 class Memory(msgspec.Struct):
@@ -67,13 +70,28 @@ async def recall(work: Work, memory: Memory, conversation: ConversationId) -> Re
     return known if head is not None and head.hash == known.head else None
 
 
-async def unread(work: Work, memory: Memory, conversation: Conversation) -> Recollection | None:
-    """What is known without reading: by heart, or because nothing has happened in it but that it was begun."""
+async def standing(work: Work, memory: Memory, conversation: Conversation) -> Recollection:
+    """Where a conversation stands: by heart, without a look if it has only just begun, or by one look."""
     place = conversation.conversation_id
-    head = await work.log.hold(StreamId(place))
-    if head is not None and head.seq == 1:
+    head = await work.log.hold(StreamId(place)) or Head()
+    if head.seq == 1:
         return Recollection(head.hash, conversation, 0, 0, root(place), 0, [], 0)
-    return await recall(work, memory, place)
+    known = await recall(work, memory, place)
+    if known is not None:
+        return known
+    found = await work.conversations.standing(place)
+    asked = await asked_before(work, place) if found.newest is TurnStatus.CLARIFY else 0
+    return Recollection(head.hash, conversation, found.last, found.total, found.view, asked, [], 0, found.running)
+
+
+async def asked_before(work: Work, conversation_id: ConversationId) -> int:
+    """How many turns in a row, up to now, ended in a question to the user."""
+    before = await work.turns.newest(conversation_id)
+    if before is None or before.status is not TurnStatus.CLARIFY:
+        return 0
+    [event] = await work.log.after(StreamId(conversation_id), before.first, 1)
+    said = None if event.payload is None else fact_of(event.kind, event.payload)
+    return said.pins.clarifications + 1 if isinstance(said, Accepted) else 1
 
 
 def without_gap(said: list[Placed], last: int) -> list[Placed]:

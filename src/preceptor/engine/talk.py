@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
+    from preceptor.domain.conversations.view import View
     from preceptor.domain.ids import AgentId, ConversationId, MessageId, OrgId, TurnId, UserId
     from preceptor.domain.log import Event
     from preceptor.domain.messages.message import Message, ToolCall, ToolResult
@@ -63,6 +64,19 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True):
     lease: datetime
     takeovers: int = 0
     cancel: str | None = None
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a conversation has come."""
+
+    running: TurnId | None
+    """The turn that is taken in it now."""
+    last: int
+    total: int
+    """The place of the newest message, and the tokens of all; 0 where nothing was said."""
+    newest: TurnStatus | None
+    """How its newest turn ended, or that it runs."""
+    view: View
 
 
 class TurnRepository(Protocol):

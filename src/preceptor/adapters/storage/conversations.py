@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.ready.conversations import ADD, FIND, OPEN_WITH, PAGE, QUIET, REPLACE
+from preceptor.adapters.storage.ready.conversations import ADD, FIND, OPEN_WITH, PAGE, QUIET, REPLACE, STANDING
 from preceptor.domain.conversations.conversation import Conversation, Status
+from preceptor.domain.conversations.view import decode, root
 from preceptor.domain.ids import AgentId, ConversationId, OrgId
 from preceptor.domain.times import to_micros
+from preceptor.domain.turns.facts import TurnStatus
 from preceptor.engine.repositories import WantedConversations
+from preceptor.engine.talk import Standing
 
 
 class SqlConversations(msgspec.Struct, frozen=True):
@@ -26,6 +29,17 @@ class SqlConversations(msgspec.Struct, frozen=True):
     async def find(self, conversation_id: ConversationId) -> Conversation | None:
         row = await self.work.one(FIND, id=conversation_id)
         return Conversation.model_validate_json(row[0]) if row else None
+
+    async def standing(self, conversation_id: ConversationId) -> Standing:
+        [row] = await self.work.all(STANDING, of=conversation_id)
+        running, place, total, newest, view = row
+        return Standing(
+            running=running,
+            last=max(place or 0, 0),
+            total=total or 0,
+            newest=newest and TurnStatus(newest),
+            view=decode(view) if view else root(conversation_id),
+        )
 
     async def page(self, wanted: WantedConversations, after: str | None, limit: int) -> list[Conversation]:
         rows = await self.work.all(

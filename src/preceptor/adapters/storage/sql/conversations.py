@@ -1,9 +1,13 @@
 """The statements of `conversations.py` one folder up."""
 
-from sqlalchemy import ColumnElement, Text, and_, bindparam, cast, func, or_, select
+from typing import Any
+
+from sqlalchemy import ColumnElement, Integer, Text, and_, bindparam, cast, func, literal_column, or_, select
+from sqlalchemy.sql.expression import ScalarSelect, Select
 
 from preceptor.adapters.storage.sql.building import body_by_id, compiled, insert_into, limited, mine, update_by_key
 from preceptor.adapters.storage.tables import conversations, events, streams
+from preceptor.adapters.storage.turn_tables import messages, turns, views
 
 ADD = insert_into(conversations)
 REPLACE = update_by_key(conversations)
@@ -51,5 +55,29 @@ QUIET = compiled(
         .join(events, _LAST)
         .where(conversations.c.status != bindparam("but"), events.c.at < bindparam("before"))
         .order_by(events.c.at)
+    )
+)
+
+_RUNNING = literal_column("'running'", Text)
+_MESSAGES = select(messages).where(mine(messages), messages.c.conversation == bindparam("of"))
+_NEWEST = _MESSAGES.order_by(messages.c.place.desc())
+_IN_IT = (mine(turns), turns.c.conversation == bindparam("of"))
+_VIEWS = select(views.c.body).where(mine(views), views.c.conversation == bindparam("of")).order_by(views.c.step.desc())
+
+
+def _first(query: Select[*tuple[Any, ...]]) -> ScalarSelect[Any]:
+    return query.limit(literal_column("1", Integer)).offset(literal_column("0", Integer)).scalar_subquery()
+
+
+# All that a turn must know of a conversation to begin, in one look.
+STANDING = compiled(
+    select(
+        _first(select(turns.c.id).where(*_IN_IT, turns.c.status == _RUNNING)),
+        _first(_NEWEST.with_only_columns(messages.c.place)),
+        _first(_NEWEST.with_only_columns(messages.c.cum)),
+        select(turns.c.status)
+        .where(mine(turns), turns.c.id == _first(_NEWEST.with_only_columns(messages.c.turn)))
+        .scalar_subquery(),
+        _first(_VIEWS),
     )
 )
