@@ -15,6 +15,14 @@ NEEDED_FOR_A_REPLY = {
     *("annotated_types", "dotenv", "msgspec", "orjson", "platformdirs", "preceptor", "pydantic", "pydantic_core"),
     *("pydantic_settings", "splintr", "typing_extensions", "typing_inspection"),
 }
+DATACLASSES = {
+    "a field is no argument": "Asking Connections Egress EgressWebhooks Fit Held LocalModel ModelRegistry "
+    "RecordedModel Rule ScriptedModel Table",
+    "a field must not be shown": "Letter OwnProvider OwnServer Tool",
+    "it is part of a value": "Exact Labelled Latest Origin Overridden Range SemVer Source",
+    "it takes any number of arguments": "Is",
+    "it is raised and no failure": "AssignedNotShown Declined Replayed",
+}
 FIRST_REPLY = """
 import asyncio, sys, tempfile
 from preceptor import Settings, open_preceptor
@@ -43,6 +51,18 @@ def test_files_and_functions_stay_short(path: Path):
     assert (len(text.splitlines()) <= MAX_FILE, long) == (True, [])
 
 
+def test_a_record_is_a_struct_unless_it_cannot_be():
+    """A dataclass has its methods written whenever a program starts: ten times what a Struct costs."""
+    classes = (node for path in MODULES for node in ast.parse(path.read_text(encoding="utf-8")).body)
+    found = [
+        node.name
+        for node in classes
+        if isinstance(node, ast.ClassDef)
+        if any(ast.unparse(one).partition("(")[0].endswith("dataclass") for one in node.decorator_list)
+    ]
+    assert sorted(found) == sorted(name for names in DATACLASSES.values() for name in names.split())
+
+
 def test_importing_preceptor_loads_nothing_heavy():
     code = f"import sys, preceptor; print([name for name in {HEAVY!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
@@ -53,6 +73,13 @@ def test_loading_leaves_the_collector_of_garbage_as_it_was(before: str):
     code = f"import gc; gc.{before}(); from preceptor import open_preceptor; print(gc.isenabled())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == f"{before == 'enable'}\n"
+
+
+@pytest.mark.parametrize(("before", "kept"), [("pass", True), ("gc.collect()", False)])
+def test_only_a_program_that_has_just_started_keeps_what_there_is(before: str, kept: bool):
+    code = f"import gc; {before}; from preceptor import open_preceptor; print(gc.get_freeze_count() > 0)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == f"{kept}\n"
 
 
 def test_a_first_reply_loads_only_what_it_uses():
