@@ -100,4 +100,4 @@ class Agent(Value):
 class ShownAgent(Agent):
     """An agent as it is read on its own, with the instructions that speak to it now."""
 
-    instructions: AgentInstructions = AgentInstructions()
+    instructions: AgentInstructions = AgentInstructions.as_declared()

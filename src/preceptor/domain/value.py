@@ -1,7 +1,7 @@
 """The base of everything that is sent, stored or configured."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Self, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -54,6 +54,11 @@ class Value(BaseModel):
         allow_inf_nan=False,
         defer_build=True,
     )
+
+    @classmethod
+    def as_declared(cls) -> Self:
+        """All defaults, and nothing to check: for constants, so that no validator is built to start a program."""
+        return cls.model_construct()
 
 
 Made = TypeVar("Made", bound=Value)

@@ -45,8 +45,8 @@ class Means(msgspec.Struct, frozen=True):
     """This process, among all that share the store."""
     limits: Limits
     guardian: Guardian | None = None
-    guard: GuardPolicy = GuardPolicy()
-    sgr: SgrPolicy = SgrPolicy()
+    guard: GuardPolicy = GuardPolicy.as_declared()
+    sgr: SgrPolicy = SgrPolicy.as_declared()
     plan_model: str | None = None
     summary_model: str | None = None
     product_name: str = "Preceptor"

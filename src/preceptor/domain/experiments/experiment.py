@@ -49,7 +49,7 @@ class EngineSettings(Value):
 
 
 class SettingArms(Value):
-    control: EngineSettings = EngineSettings()
+    control: EngineSettings = EngineSettings.as_declared()
     variant: EngineSettings
 
 

@@ -20,7 +20,7 @@ class Assigned(Value):
     publisher: OrgId | None = Field(default=None, description="Whose it is, if another organisation published it.")
     priority: int = 100
     is_active: bool = True
-    customizations: Customizations = Customizations()
+    customizations: Customizations = Customizations.as_declared()
     override: Override | None = None
     owner: Owner
     applied_at: AwareDatetime

@@ -24,7 +24,7 @@ class NewAssignment(Value):
     )
     priority: Priority = Field(default=USUAL_PRIORITY, description="A lower number speaks first.")
     is_active: bool = True
-    customizations: Customizations = Customizations()
+    customizations: Customizations = Customizations.as_declared()
 
 
 class AssignmentChange(Value):

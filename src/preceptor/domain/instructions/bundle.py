@@ -68,7 +68,7 @@ class BundledAssignment(Value):
     version: Version | None = Field(default=None, description="Of an exact pin.")
     priority: int = Field(default=100, ge=-(2**31), lt=2**31)
     is_active: bool = True
-    customizations: Customizations = Customizations()
+    customizations: Customizations = Customizations.as_declared()
 
 
 class Bundle(Value):

@@ -55,7 +55,7 @@ class Assignment(Value):
     seq: int = 0
     """Orders what was applied in the same moment."""
     is_active: bool = True
-    customizations: Customizations = Customizations()
+    customizations: Customizations = Customizations.as_declared()
     override: Override | None = None
 
     @property
@@ -71,7 +71,7 @@ class Disabling(Value):
     unmatched: tuple[str, ...] = ()
 
 
-_NOTHING = Disabling()
+_NOTHING = Disabling.as_declared()
 
 
 def disabling(content: Content, customizations: Customizations, leave: Collection[str] = ()) -> Disabling:

@@ -98,7 +98,7 @@ class Authored(Value):
     type: InstructionType
     category: Word = "general"
     target_role: Word = "assistant"
-    content: Content = Content()
+    content: Content = Content.as_declared()
     variables: Variables = ()
     validation_rules: ValidationRules | None = None
     tags: Tags = ()

@@ -123,7 +123,7 @@ class RequestParameters(Value):
     @property
     def as_said(self) -> dict[str, Any]:
         """What they say, in JSON."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json") if self.model_fields_set else {}
 
     @property
     def sampling(self) -> Sampling:
@@ -144,5 +144,5 @@ class RequestParameters(Value):
         )
 
 
-AS_USUAL = RequestParameters()
+AS_USUAL = RequestParameters.as_declared()
 """Nothing is asked for that a wider scope does not say."""

@@ -53,7 +53,7 @@ class GuardPolicy(Value):
 class SgrPolicy(Value):
     enabled: Switch = Switch.AUTO
     injection: Injection = Injection.CLEAN
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = Thresholds.as_declared()
     max_clarifications: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 2
     opinions: Opinions = Opinions.MAX
     retain_analysis_turns: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 1

@@ -124,7 +124,7 @@ class Routed(NamedTuple):
 
 
 class RoutingPolicy(msgspec.Struct, frozen=True, dict=True):
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = Thresholds.as_declared()
     opinions: Opinions = Opinions.MAX
     max_clarifications: int = 2
 

@@ -71,7 +71,7 @@ class PlanTexts(Value):
                 yield PlanTemplate(action=action, analysis=texts.analysis, response=texts.response)
 
 
-OURS = PlanTexts()
+OURS = PlanTexts.as_declared()
 
 Named = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=VISIBLE_TEXT)] | None
 
@@ -88,7 +88,7 @@ class TemplateNames(Value):
         return {action: name for action in Action if (name := getattr(self, action.value)) is not None}
 
 
-NOBODYS = TemplateNames()
+NOBODYS = TemplateNames.as_declared()
 
 
 def worded(texts: PlanTexts) -> Mapping[Action, ReadyTemplate]:
