@@ -4,7 +4,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
@@ -54,6 +54,23 @@ def contents(url: str) -> Contents:
             connection.execute("SELECT set_config('preceptor.org', '*', true)")
             events, heads, rows = (connection.execute(query).fetchall() for query in (EVENTS, HEADS, CONVERSATIONS))
     return Contents([Row(*event) for event in events], heads, rows)
+
+
+def streams(url: str) -> Iterator[list[Row]]:
+    """Each stream of the log by itself: all of them may be more than fits into memory."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            yield from _by_stream(connection.execute(EVENTS))
+    else:
+        with psycopg.connect(url) as connection, connection.cursor("every_event") as rows:
+            connection.execute("SELECT set_config('preceptor.org', '*', true)")
+            yield from _by_stream(rows.execute(EVENTS))
+
+
+def _by_stream(events: Iterable[tuple[Any, ...]]) -> Iterator[list[Row]]:
+    for _, rows in groupby((Row(*event) for event in events), lambda row: (row.org, row.stream)):
+        yield list(rows)
 
 
 def check(url: str, history: Sequence[Line]) -> int:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import groupby
 from pathlib import Path
 
 from benchmarks.crowd.people import Heard
@@ -10,7 +9,7 @@ from preceptor import Settings, open_preceptor
 from preceptor.domain.ids import OrgId, UserId
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
 from preceptor.domain.turns.facts import TERMINAL
-from tests.durability.checker import check_chain, contents
+from tests.durability.checker import check_chain, streams
 from tests.rebuilding import every_call_is_rebuilt
 
 MEGABYTES = 300
@@ -18,14 +17,13 @@ MEGABYTES = 300
 
 async def nothing_is_lost(url: str, folder: Path, heard: Iterable[Heard], orgs: tuple[str, ...] = ("default",)) -> int:
     """Every turn that was heard to its end is in the log, completed, with its two messages; no other has begun."""
-    events = contents(url).events
-    for _, stream in groupby(events, lambda row: (row.org, row.stream)):
-        check_chain(list(stream))
     turns = {turn for each in heard for _, turn in each.turns}
-    rows = [row for row in events if row.turn is not None]
-    said = Counter((row.turn, row.kind) for row in rows)
-    assert {row.turn for row in rows} == turns
-    assert {row.kind for row in rows if row.kind in TERMINAL} <= {"turn.completed"}
+    said = Counter[tuple[str, str]]()
+    for rows in streams(url):
+        check_chain(rows)
+        said.update((row.turn, row.kind) for row in rows if row.turn is not None)
+    assert {turn for turn, _ in said} == turns
+    assert {kind for _, kind in said if kind in TERMINAL} <= {"turn.completed"}
     for turn in turns:
         kinds = ("turn.accepted", "message.completed", "call.started", "turn.completed")
         assert [said[turn, kind] for kind in kinds] == [1, 2, 1, 1]
