@@ -6,7 +6,8 @@ answers for what nobody expected: beyond it there is no one who would add those 
 
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
@@ -39,6 +40,7 @@ SECURITY = [
         ),
     ),
 ]
+SECURED = frozenset(name for name, _ in SECURITY)
 
 UNEXPECTED = Problem(
     title="Internal error",
@@ -62,41 +64,32 @@ class Front(msgspec.Struct, frozen=True):
             return
         request_id = RealWorld().new_id()
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
-        began, answered = time.perf_counter(), Answered()
-        reply = _sender(send, request_id, answered)
+        began, reply = time.perf_counter(), Reply(send, request_id)
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
-            with self._span(scope):
-                await self._answer(scope, receive, reply)
+            told = told_by(scope["headers"])
+            with self.tracing.span(scope["method"], parent=told.trace, path=scope["path"]):
+                refusal = self._refusal(told)
+                if refusal is None:
+                    await self.app(scope, receive, reply)
+                else:
+                    await _refuse(reply, refusal, request_id)
         except Exception as error:
             logger("preceptor.http").error("unexpected", path=scope["path"], exc_info=error)
-            if answered.status:
+            if reply.status:
                 raise
             await _refuse(reply, UNEXPECTED, request_id)
         finally:
-            self._note(scope, answered.status or 500, time.perf_counter() - began)
+            self._note(scope, reply.status or 500, time.perf_counter() - began)
 
-    async def _answer(self, scope: Scope, receive: Receive, reply: Send) -> None:
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await _refuse(reply, refusal, scope["state"]["request_id"])
-        else:
-            await self.app(scope, receive, reply)
-
-    def _span(self, scope: Scope) -> Any:
-        parent = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"), None)
-        return self.tracing.span(scope["method"], parent=parent, path=scope["path"])
-
-    def _refusal(self, scope: Scope) -> Problem | None:
-        headers: list[tuple[bytes, bytes]] = scope["headers"]
+    def _refusal(self, told: "Told") -> Problem | None:
         if self.streams.stopping.is_set():
             said = "Preceptor is stopping. Try again in 1 s."
             return Problem(title="Unavailable", status=503, code="shutting_down", detail=said)
-        if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > LARGEST_HEADERS:
+        if told.headers > MOST_HEADERS or told.size > LARGEST_HEADERS:
             said = f"More than {MOST_HEADERS} headers or {LARGEST_HEADERS} bytes of them. Send fewer."
             return Problem(title="Headers too large", status=431, code="headers_too_large", detail=said)
-        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-        if "*" not in self.allowed_hosts and not (len(hosts) == 1 and host_name(hosts[0]) in self.allowed_hosts):
+        if not (told.host and told.host in self.allowed_hosts) and "*" not in self.allowed_hosts:
             said = "We do not answer to that Host. Use an allowed name, or add it to PRECEPTOR_ALLOWED_HOSTS."
             return Problem(title="Wrong host", status=400, code="wrong_host", detail=said)
         return None
@@ -110,21 +103,49 @@ class Front(msgspec.Struct, frozen=True):
             )
 
 
-class Answered(msgspec.Struct):
-    status: int = 0
-    """0 until the answer has begun."""
+class Told(NamedTuple):
+    """What the front door reads in a request's headers."""
+
+    headers: int
+    size: int
+    host: str
+    """The name alone; empty when it is none, or is not given once."""
+    trace: str | None
 
 
-def _sender(send: Send, request_id: str, answered: Answered) -> Send:
-    async def reply(message: Message) -> None:
+def told_by(headers: list[tuple[bytes, bytes]]) -> Told:
+    size, host, trace = 0, None, None
+    for name, value in headers:
+        size += len(name) + len(value)
+        if name == b"host":
+            host = value if host is None else b""
+        elif name == b"traceparent" and trace is None:
+            trace = value.decode("latin-1")
+    return Told(len(headers), size, _named(host or b""), trace)
+
+
+@lru_cache(maxsize=256)
+def _named(host: bytes) -> str:
+    return host_name(host.decode("latin-1"))
+
+
+class Reply:
+    """Sends the answer, with what every answer has."""
+
+    __slots__ = ("request_id", "send", "status")
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self.send, self.request_id = send, request_id
+        self.status = 0
+        """0 until the answer has begun."""
+
+    def __call__(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
-            answered.status = message["status"]
-            given = {name for name, _ in message["headers"]}
-            extra = [pair for pair in SECURITY if pair[0] not in given]
-            message["headers"] = [*message["headers"], *extra, (b"x-request-id", request_id.encode())]
-        await send(message)
-
-    return reply
+            self.status, headers = message["status"], message["headers"]
+            given = {name for name, _ in headers}
+            extra = SECURITY if SECURED.isdisjoint(given) else [pair for pair in SECURITY if pair[0] not in given]
+            message["headers"] = [*headers, *extra, (b"x-request-id", self.request_id.encode())]
+        return self.send(message)
 
 
 async def _refuse(send: Send, problem: Problem, request_id: str) -> None:

@@ -11,7 +11,7 @@ from preceptor.adapters.oidc_sign_in import OidcSignIn
 from preceptor.app import Preceptor
 from preceptor.settings import Auth, Settings
 from preceptor.surfaces.auth import Gatekeeper
-from preceptor.surfaces.front import Front
+from preceptor.surfaces.front import Front, Receive, Scope, Send
 from preceptor.surfaces.limits import Buckets, Limits
 from preceptor.surfaces.mcp import http as mcp
 from preceptor.surfaces.openai import chat, responses
@@ -100,9 +100,24 @@ API_VERSION = "1.0"
 OWN_PATHS = frozenset({"/openapi.json"})
 
 
-def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tracing | None = None) -> FastAPI:
+class Application(FastAPI):
+    """FastAPI describes our operations, and answers where there is none. Requests for them do not go through it:
+
+    `Front` → `Dispatch` → the operation.
+    """
+
+    front: Front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.front(scope, receive, send)
+
+    async def answer_otherwise(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await super().__call__(scope, receive, send)
+
+
+def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tracing | None = None) -> Application:
     settings = preceptor.settings
-    app = FastAPI(
+    app = Application(
         title="Preceptor",
         version=API_VERSION,
         description="Decides what an agent is told, how it reasons and who sees what, and can prove it afterwards.",
@@ -128,9 +143,8 @@ def create_app(preceptor: Preceptor, metrics: Metrics | None = None, tracing: Tr
     app.add_exception_handler(HTTPException, unknown_path)
     app.openapi = lambda: describe(app)
     operations = [route for route in app.routes if isinstance(route, Operation)]
-    app.add_middleware(Dispatch, operations=operations, metrics=metrics)
-    app.add_middleware(
-        Front,
+    app.front = Front(
+        app=Dispatch(app.answer_otherwise, app, operations, metrics),
         allowed_hosts=frozenset(host.strip("[]").lower() for host in settings.allowed_hosts),
         metrics=metrics,
         tracing=tracing or no_tracing(),

@@ -3,7 +3,7 @@
 FastAPI works out what the parameters are, and documents them; filling them in ourselves costs far less than its way.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -13,9 +13,19 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
+from preceptor.surfaces.rest.values import answer_with
+
 Values = dict[str, Any]
 Errors = list[Any]
 Reader = Callable[[Request], Mapping[str, Any]]
+DOCUMENTS = "__preceptor_documents__"
+_NOTHING: Mapping[str, Any] = {}
+
+
+def only_documents(dependency: Callable[..., None]) -> Callable[..., None]:
+    """Mark a dependency whose parameters are there to be described, and are read elsewhere."""
+    setattr(dependency, DOCUMENTS, True)
+    return dependency
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -42,39 +52,50 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Filling(msgspec.Struct, frozen=True):
-    """How to fill one callable: its parameters by place, what it depends on, and the request itself."""
+    """How to fill one callable: its parameters by place, what is made for it first, and the request itself."""
 
     call: Callable[..., Any]
     places: tuple[tuple[Reader, tuple[Parameter, ...]], ...]
-    depends: tuple[tuple[str | None, "Filling"], ...]
+    known: tuple[tuple[str, Callable[[Request], Any]], ...]
+    """What is there already, and only has to be taken from the request."""
+    awaited: tuple[tuple[str | None, "Filling"], ...]
     request: str | None
 
-    async def fill(self, request: Request, errors: Errors) -> Values:
+    def fill(self, request: Request, errors: Errors) -> Values:
         values: Values = {} if self.request is None else {self.request: request}
         for read, parameters in self.places:
             given = read(request)
             for parameter in parameters:
                 parameter.fill(given, values, errors)
-        for name, needed in self.depends:
-            told = await needed.fill(request, errors)
+        for name, take in self.known:
+            values[name] = take(request)
+        return values
+
+    async def wait(self, request: Request, values: Values, errors: Errors) -> None:
+        for name, needed in self.awaited:
+            told = needed.fill(request, errors)
+            if needed.awaited:
+                await needed.wait(request, told, errors)
             if errors:
                 continue
             made = await needed.call(**told)
             if name is not None:
                 values[name] = made
-        return values
 
 
 def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, Any, Response]]:
     """The route's endpoint as a function of the request and the value that its body tells, None without a body."""
-    filling = _filling(route.dependant)
+    filling, status = _filling(route.dependant), route.status_code or 200
+    endpoint: Callable[..., Awaitable[object]] = filling.call
     bodies = route.dependant.body_params
     assert len(bodies) <= 1, "an endpoint takes one body"
     body = bodies[0] if bodies else None
 
     async def carry_out(request: Request, told: object) -> Response:
         errors: Errors = []
-        values = await filling.fill(request, errors)
+        values = filling.fill(request, errors)
+        if filling.awaited:
+            await filling.wait(request, values, errors)
         if body is not None and told is None and not body.field_info.is_required():
             values[body.name] = body.get_default()
         elif body is not None and told is None:
@@ -83,7 +104,7 @@ def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, 
             values[body.name] = told
         if errors:
             raise RequestValidationError(errors)
-        return await filling.call(**values)
+        return answer_with(await endpoint(**values), status)
 
     return carry_out
 
@@ -92,16 +113,25 @@ def _filling(dependant: Dependant) -> Filling:
     assert iscoroutinefunction(dependant.call), f"{dependant.call} is awaited: write it with async def"
     readers: tuple[tuple[Reader, list[Any]], ...] = (
         (lambda request: request.path_params, dependant.path_params),
-        (lambda request: request.query_params, dependant.query_params),
+        (lambda request: request.query_params if request.scope["query_string"] else _NOTHING, dependant.query_params),
         (lambda request: request.headers, dependant.header_params),
         (lambda request: request.cookies, dependant.cookie_params),
     )
+    needed = [one for one in dependant.dependencies if not hasattr(one.call, DOCUMENTS)]
     return Filling(
         call=dependant.call,
         places=tuple((read, tuple(map(_parameter, fields))) for read, fields in readers if fields),
-        depends=tuple((needed.name, _filling(needed)) for needed in dependant.dependencies),
+        known=tuple(_known(one) for one in needed if not iscoroutinefunction(one.call)),
+        awaited=tuple((one.name, _filling(one)) for one in needed if iscoroutinefunction(one.call)),
         request=dependant.request_param_name,
     )
+
+
+def _known(dependant: Dependant) -> tuple[str, Callable[[Request], Any]]:
+    alone = not (dependant.path_params or dependant.query_params or dependant.header_params or dependant.dependencies)
+    assert alone, f"{dependant.call} takes more than the request: write it with async def"
+    assert dependant.call is not None
+    return dependant.name or "", dependant.call
 
 
 def _parameter(field: Any) -> Parameter:

@@ -21,43 +21,69 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 class Found(msgspec.Struct, frozen=True):
     operation: Operation
     handle: Handler
-    segments: tuple[str, ...]
-    """The path's parts; a parameter is written `{name}`."""
+    names: tuple[str, ...]
+    """Of the path's parameters."""
 
-    def parameters(self, path: tuple[str, ...]) -> dict[str, str] | None:
-        """What the path says for each parameter; None when it is another path."""
-        told: dict[str, str] = {}
-        for expected, given in zip(self.segments, path, strict=True):
-            if expected[:1] == "{":
-                if not given:
-                    return None
-                told[expected[1:-1]] = given
-            elif expected != given:
-                return None
-        return told
+
+class Place:
+    """A place in the tree of paths: what ends here, by method, and what goes on from here."""
+
+    __slots__ = ("anything", "ends", "spelled")
+
+    def __init__(self) -> None:
+        self.ends: dict[str, Found] = {}
+        self.spelled: dict[str, Place] = {}
+        self.anything: Place | None = None
+
+    def then(self, segment: str) -> "Place":
+        if segment[:1] != "{":
+            return self.spelled.setdefault(segment, Place())
+        self.anything = self.anything or Place()
+        return self.anything
+
+    def find(
+        self, method: str, path: list[str], at: int, told: tuple[str, ...]
+    ) -> tuple[Found, tuple[str, ...]] | None:
+        """What is spelled out comes before what has an id there."""
+        if at == len(path):
+            end = self.ends.get(method)
+            return None if end is None else (end, told)
+        given = path[at]
+        spelled = self.spelled.get(given)
+        found = None if spelled is None else spelled.find(method, path, at + 1, told)
+        if found is None and self.anything is not None and given:
+            return self.anything.find(method, path, at + 1, (*told, given))
+        return found
 
 
 class Dispatch:
     """Serves our operations; whatever it does not know (wrong method, unknown path) goes on to `app`."""
 
-    def __init__(self, app: App, operations: Iterable[Operation], metrics: Metrics) -> None:
+    def __init__(self, app: App, serving: object, operations: Iterable[Operation], metrics: Metrics) -> None:
         self.app = app
+        self.serving = serving
         self.metrics = metrics
-        self.known: dict[tuple[str, int], list[Found]] = {}
+        self.paths = Place()
         for operation in operations:
-            segments = tuple(operation.path_format.split("/"))
-            found = Found(operation, operation.get_route_handler(), segments)
+            place, segments = self.paths, operation.path_format.split("/")
+            for segment in segments:
+                place = place.then(segment)
+            names = tuple(segment[1:-1] for segment in segments if segment[:1] == "{")
+            found = Found(operation, operation.get_route_handler(), names)
             for method in operation.methods or ():
-                self.known.setdefault((method, len(segments)), []).append(found)
+                place.ends.setdefault(method, found)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        handle = self._find(scope) if scope["type"] == "http" else None
-        if handle is None:
+        found = self.paths.find(scope["method"], scope["path"].split("/"), 0, ()) if scope["type"] == "http" else None
+        if found is None:
             await self.app(scope, receive, send)
             return
+        end, told = found
+        scope["app"], scope["route"] = self.serving, end.operation
+        scope["path_params"] = dict(zip(end.names, told, strict=True))
         request = Request(scope, receive, send)
         try:
-            response = await handle(request)
+            response = await end.handle(request)
         except (PreceptorError, RequestValidationError) as error:
             self._count(error)
             response = answer(request, error)
@@ -76,12 +102,3 @@ class Dispatch:
                 self.metrics.storage_error(error.code)
             case _:
                 pass
-
-    def _find(self, scope: Scope) -> Handler | None:
-        path = tuple(scope["path"].split("/"))
-        for found in self.known.get((scope["method"], len(path)), ()):
-            told = found.parameters(path)
-            if told is not None:
-                scope["path_params"], scope["route"] = told, found.operation
-                return found.handle
-        return None

@@ -3,34 +3,29 @@
 request → who is it → too many? → may they → read the body → carry out → answer
 """
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import StringConstraints, TypeAdapter, ValidationError
+from pydantic import StringConstraints, TypeAdapter
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid, PreceptorError, PreconditionRequired, TooLarge
 from preceptor.domain.ownership import Caller, Permission
-from preceptor.domain.value import Value
 from preceptor.engine.attachments import FileTooLarge
 from preceptor.engine.session import Once, Replayed
 from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.limits import Limits
-from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
 from preceptor.surfaces.rest import files
-from preceptor.surfaces.rest.binding import carrying_out
-from preceptor.wire import strict_json
+from preceptor.surfaces.rest.binding import carrying_out, only_documents
+from preceptor.surfaces.rest.bodies import given, parse, read_body
+from preceptor.surfaces.rest.values import again, encode
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Any]])
-JSON = "application/json"
 NEEDS = "__preceptor_needs__"
 ROOM = "__preceptor_room__"
 FILE = "__preceptor_file__"
@@ -90,8 +85,9 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def _documented(idempotency_key: IdempotencyKey = None) -> None:
-    """Only documents the header; `Operation` checks it and acts on it."""
+@only_documents
+def _documented(idempotency_key: IdempotencyKey = None) -> None:
+    """`Operation` checks the header and acts on it."""
 
 
 class Operation(APIRoute):
@@ -107,34 +103,33 @@ class Operation(APIRoute):
         options["operation_id"] = f"{tag}_{endpoint.__name__}"
         if "POST" in (options.get("methods") or ()) and self.needs is not None:
             options["dependencies"] = [*(options.get("dependencies") or ()), Depends(_documented)]
-        super().__init__(path, _answering(endpoint, options.get("status_code") or 200), **options)
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        carry_out = carrying_out(self)
+        carry_out, needed = carrying_out(self), self.needs
         kind: Any = self.body_field and self.body_field.field_info.annotation
         told: TypeAdapter[Any] | None = None if kind is None else TypeAdapter(kind)
 
         async def handle(request: Request) -> Response:
-            if self.needs is None:
+            if needed is None:
                 return await carry_out(request, None)
             gate: Gate = request.app.state.gate
-            caller = await gate.keeper.admit(request.headers.getlist("authorization"))
+            caller = await gate.keeper.admit(given(request, b"authorization"))
             gate.limits.check(caller)
-            caller.require(self.needs)
-            body = await self._body(request, gate)
-            parsed = self._parsed(request, body, told)
-            asked = parsed.asked if isinstance(parsed, files.Upload) else body
-            request.state.preceptor = gate.preceptor.acting_as(caller, _once(request, asked, caller))
+            caller.require(needed)
+            reads = request.scope["method"] in WITH_BODY
+            body = await self._body(request, gate) if reads else b""
+            parsed = self._parsed(request, body, told) if body and told is not None else None
+            once = _once(request, parsed.asked if isinstance(parsed, files.Upload) else body, caller) if reads else None
+            request.scope["state"]["preceptor"] = gate.preceptor.acting_as(caller, once)
             try:
                 return await carry_out(request, parsed)
             except Replayed as replay:
-                return _again(replay.answer, self.status_code or 200)
+                return again(replay.answer, self.status_code or 200)
 
         return handle
 
     async def _body(self, request: Request, gate: "Gate") -> bytes:
-        if request.method not in WITH_BODY:
-            return b""
         if not self.file:
             return await read_body(request, max(gate.max_body, self.room))
         try:
@@ -142,10 +137,8 @@ class Operation(APIRoute):
         except TooLarge:
             raise FileTooLarge(gate.max_file) from None
 
-    def _parsed(self, request: Request, body: bytes, told: TypeAdapter[Any] | None) -> object:
-        if not body or told is None:
-            return None
-        return files.read(request.headers.get("content-type", ""), body) if self.file else _parse(request, body, told)
+    def _parsed(self, request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
+        return files.read(request.headers.get("content-type", ""), body) if self.file else parse(request, body, told)
 
 
 class Api(APIRouter):
@@ -163,8 +156,8 @@ class Gate(msgspec.Struct, frozen=True):
     max_file: int
 
 
-async def _acting(request: Request) -> Preceptor:
-    return request.state.preceptor
+def _acting(request: Request) -> Preceptor:
+    return request.scope["state"]["preceptor"]
 
 
 ThePreceptor = Annotated[Preceptor, Depends(_acting)]
@@ -186,80 +179,8 @@ async def _if_match(
 IfMatch = Annotated[str | None, Depends(_if_match)]
 
 
-def _answering(endpoint: Callable[..., Awaitable[Any]], status: int) -> Callable[..., Awaitable[Response]]:
-    """The endpoint, with its value turned into bytes once, by the value's own serialiser."""
-
-    @wraps(endpoint)
-    async def answer(*args: Any, **kwargs: Any) -> Response:
-        result = await endpoint(*args, **kwargs)
-        if isinstance(result, Response):
-            return result
-        if result is None:
-            return Response(status_code=status)
-        return _response(encode(result), status)
-
-    return answer
-
-
-def encode(result: Value) -> bytes:
-    """An answer as it is kept and sent: its ETag, a line break, its JSON."""
-    return f"{getattr(result, 'etag', '')}\n{result.model_dump_json()}".encode()
-
-
-def _response(encoded: bytes, status: int) -> Response:
-    etag, _, body = encoded.partition(b"\n")
-    response = Response(body, status, media_type=JSON)
-    if etag:
-        response.headers["etag"] = etag.decode()
-    return response
-
-
-def _again(encoded: bytes, status: int) -> Response:
-    response = _response(encoded, status)
-    response.headers["idempotent-replayed"] = "true"
-    return response
-
-
-async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body, given up on as soon as it is too long or too slow."""
-    declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
-        raise TooLarge(limit)
-    chunks: list[bytes] = []
-    size, more = 0, True
-    try:
-        async with asyncio.timeout(BODY_PATIENCE):
-            while more:
-                message = await request.receive()
-                if message["type"] == "http.disconnect":
-                    raise SlowBody
-                chunks.append(message.get("body", b""))
-                size += len(chunks[-1])
-                more = message.get("more_body", False)
-                if size > limit:
-                    raise TooLarge(limit)
-    except TimeoutError:
-        raise SlowBody from None
-    return b"".join(chunks)
-
-
-def _parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
-    """Read the JSON, then make the value it tells, strictly: a number is no date, and a field has one name."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not (kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))):
-        raise UnsupportedMediaType
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise UnsupportedMediaType
-    strict_json.read(body)
-    try:
-        return told.validate_json(body, strict=True, by_alias=True, by_name=False)
-    except ValidationError as error:
-        said = error.errors(include_url=False, include_context=False, include_input=False)
-        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in said]) from None
-
-
 def _once(request: Request, body: bytes, caller: Caller) -> Once | None:
-    keys = request.headers.getlist("idempotency-key")
+    keys = given(request, b"idempotency-key")
     if not keys or request.method != "POST":
         return None
     if len(keys) > 1 or not _KEY.fullmatch(keys[0]):

@@ -15,8 +15,9 @@ from preceptor.domain.errors import Invalid, PreceptorError, Refused, Unauthenti
 from preceptor.domain.ownership import Caller, installation_admin
 from preceptor.settings import Auth
 from preceptor.surfaces.rest.binding import carrying_out
+from preceptor.surfaces.rest.bodies import read_body
 from preceptor.surfaces.rest.files import Upload, read_page
-from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation, read_body
+from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation
 from preceptor.surfaces.web.failures import failure_page
 from preceptor.surfaces.web.rendering import look_of
 
@@ -93,7 +94,7 @@ class Pages(APIRouter):
         super().__init__(prefix=prefix, tags=["web"], route_class=Page, include_in_schema=False)
 
 
-async def _given(request: Request) -> Form:
+def _given(request: Request) -> Form:
     return request.state.form
 
 

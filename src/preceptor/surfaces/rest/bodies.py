@@ -1,0 +1,67 @@
+"""Reading what a request brings: its headers, and its body as strict JSON."""
+
+import asyncio
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import TypeAdapter, ValidationError
+
+from preceptor.domain.errors import TooLarge
+from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
+from preceptor.surfaces.rest.values import JSON
+from preceptor.wire import strict_json
+
+
+def given(request: Request, name: bytes) -> list[str]:
+    """Every header of that name, in lower case, in order."""
+    return [value.decode("latin-1") for header, value in request.scope["headers"] if header == name]
+
+
+def first(request: Request, name: bytes, otherwise: str = "") -> str:
+    for header, value in request.scope["headers"]:
+        if header == name:
+            return value.decode("latin-1")
+    return otherwise
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body, given up on as soon as it is too long or too slow."""
+    declared = first(request, b"content-length", "0")
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+        raise TooLarge(limit)
+    chunks: list[bytes] = []
+    size, more = 0, True
+    try:
+        async with asyncio.timeout(BODY_PATIENCE):
+            while more:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise SlowBody
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+                more = message.get("more_body", False)
+                if size > limit:
+                    raise TooLarge(limit)
+    except TimeoutError:
+        raise SlowBody from None
+    return b"".join(chunks)
+
+
+def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
+    """Read the JSON, then make the value it tells, strictly: a number is no date, and a field has one name."""
+    kind = first(request, b"content-type")
+    if kind != JSON and not _is_json(kind.partition(";")[0].strip().lower()):
+        raise UnsupportedMediaType
+    if first(request, b"content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType
+    strict_json.read(body)
+    try:
+        return told.validate_json(body, strict=True, by_alias=True, by_name=False)
+    except ValidationError as error:
+        said = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in said]) from None
+
+
+def _is_json(kind: str) -> bool:
+    return kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))
