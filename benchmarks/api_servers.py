@@ -3,7 +3,8 @@
 - `raw`: bare ASGI and `sqlite3`, one durable commit per POST. No framework, no checks: the floor.
 - `raw_group`: the same with a group-committing writer thread.
 - `sqlalchemy`: FastAPI with SQLAlchemy's async engine on aiosqlite, as the tutorials have it.
-- `preceptor`: the product with every check on: key, tenancy, rate limit, strict JSON, log with hash chain.
+- `preceptor`: the product as `preceptor serve` runs it, with every check on: key, tenancy, rate limit, strict JSON, log
+  with hash chain. Only its access log is off, as it is for the others.
 """
 
 import asyncio
@@ -168,13 +169,21 @@ async def serve(app: Any, port: int) -> None:
 
 async def serve_preceptor(port: int, folder: Path) -> None:
     from preceptor import Settings, open_preceptor
+    from preceptor.surfaces.cli.server import Server, listen
     from preceptor.surfaces.http import create_app
 
     settings = Settings.load(
-        data_dir=folder, admin_key="benchmark", access_log=False, rate_limit_per_key=1e6, rate_limit_per_org=1e6
+        data_dir=folder,
+        port=port,
+        admin_key="benchmark",
+        access_log=False,
+        rate_limit_per_key=1e6,
+        rate_limit_per_org=1e6,
     )
     async with open_preceptor(settings) as preceptor:
-        await serve(create_app(preceptor), port)
+        server = Server(create_app(preceptor))
+        with server.heeding_signals():
+            await server.serve([listen(settings)])
 
 
 def main(name: str, port: int, folder: Path) -> None:

@@ -11,6 +11,7 @@ from asyncio import Transport
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -32,6 +33,39 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 BACKLOG = 2048
 
 
+class Together:
+    """A connection on which the head of an answer leaves with its body, in one piece: each piece costs a system call.
+
+    A head whose body is not there yet does not wait for it longer than until the loop comes round.
+    """
+
+    def __init__(self, transport: Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop, self._head = transport, loop, b""
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head + data)
+        elif data[:5] == b"HTTP/" and data[-4:] == b"\r\n\r\n":
+            self._head = data
+            self._loop.call_soon(self._send_head)
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        self._send_head()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def _send_head(self) -> None:
+        if self._head and not self.is_closing():
+            head, self._head = self._head, b""
+            self._transport.write(head)
+
+
 class Connection(HttpToolsProtocol):
     """Gives up on a request whose head is endless or never comes: the parser alone would collect it for ever."""
 
@@ -40,7 +74,7 @@ class Connection(HttpToolsProtocol):
     _first: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:
-        super().connection_made(transport)
+        super().connection_made(cast("Transport", Together(transport, self.loop)))
         self._first = self.loop.call_later(HEAD_PATIENCE, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
