@@ -98,25 +98,11 @@ def seal(
     sealed: list[Event] = []
     before, epoch = head.hash, head.epoch
     for seq, (event, salt) in enumerate(zip(new, salts, strict=True), head.seq + 1):
-        commitment = commit_to(salt, event.payload)
-        place = orjson.dumps([org, stream, seq, event.turn, event.kind, at, epoch])
+        turn, kind, payload = event.turn, event.kind, event.payload
+        commitment = commit_to(salt, payload)
+        place = orjson.dumps([org, stream, seq, turn, kind, at, epoch])
         after = hashlib.sha256(before + commitment + place).digest()
-        sealed.append(
-            Event(
-                org=org,
-                stream=stream,
-                seq=seq,
-                turn=event.turn,
-                kind=event.kind,
-                at=at,
-                epoch=epoch,
-                payload=event.payload,
-                salt=salt,
-                commitment=commitment,
-                prev_hash=before,
-                hash=after,
-            )
-        )
+        sealed.append(Event(org, stream, seq, turn, kind, at, epoch, payload, salt, commitment, before, after))
         before = after
     return sealed
 

@@ -1,6 +1,6 @@
 """A session: the store, opened for one caller. Features are built on one, so none can forget whose data it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -55,7 +55,7 @@ class Session(msgspec.Struct, frozen=True):
     given: Means | None = None
 
     def acting_as(self, caller: Caller, once: Once | None = None) -> "Session":
-        return replace(self, caller=caller, once=once)
+        return Session(self.store, self.world, self.seal, caller, once, self.compilations, self.given)
 
     @property
     def means(self) -> Means:
@@ -63,10 +63,12 @@ class Session(msgspec.Struct, frozen=True):
         assert self.given is not None, "this session was opened without what turns are taken with"
         return self.given
 
-    async def read(self, program: Program[Result]) -> Result:
-        return await self.store.read(self.caller.owner, program)
+    def read(self, program: Program[Result]) -> Coroutine[Any, Any, Result]:
+        return self.store.read(self.caller.owner, program)
 
-    async def write(self, program: Program[Result], encode: Callable[[Result], bytes] | None = None) -> Result:
+    def write(
+        self, program: Program[Result], encode: Callable[[Result], bytes] | None = None
+    ) -> Coroutine[Any, Any, Result]:
         """Run `program` in one transaction; with an idempotency key, at most once in a day.
 
         The key, the effect and the answer are committed together: there is no moment at which one exists without the
@@ -76,7 +78,7 @@ class Session(msgspec.Struct, frozen=True):
         if self.once is not None:
             once = self.once if encode is None else replace(self.once, encode=encode)
             program = partial(self._at_most_once, once, program)
-        return await self.store.write(self.caller.owner, program)
+        return self.store.write(self.caller.owner, program)
 
     async def answered_before(self) -> None:
         """Raise what was answered to an earlier request with the same idempotency key, before anything is looked at."""

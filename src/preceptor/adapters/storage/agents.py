@@ -24,7 +24,7 @@ class SqlAgents(msgspec.Struct, frozen=True):
         return _read(row[0]) if row else None
 
     async def has(self, agent_id: AgentId) -> bool:
-        return await self.work.one(FIND, id=agent_id) is not None
+        return bool(await self.work.executor.all(FIND, (self.work.org, agent_id)))
 
     async def page(self, after: str | None, limit: int) -> list[Agent]:
         rows = await self.work.all(PAGE, after=after or "", limit=limit)

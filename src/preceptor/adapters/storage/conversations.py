@@ -27,8 +27,8 @@ class SqlConversations(msgspec.Struct, frozen=True):
         await self.work.put(REPLACE, **_columns(conversation))
 
     async def find(self, conversation_id: ConversationId) -> Conversation | None:
-        row = await self.work.one(FIND, id=conversation_id)
-        return Conversation.model_validate_json(row[0]) if row else None
+        rows = await self.work.executor.all(FIND, (self.work.org, conversation_id))
+        return Conversation.model_validate_json(rows[0][0]) if rows else None
 
     async def standing(self, conversation_id: ConversationId) -> Standing:
         [row] = await self.work.all(STANDING, of=conversation_id)

@@ -41,8 +41,8 @@ class SqlLog(msgspec.Struct):
     async def start(self, stream: StreamId, new: Sequence[NewEvent]) -> list[Event]:
         """Begin a stream that does not exist yet."""
         sealed = await self._write(stream, Head(), new)
-        last = sealed[-1]
-        await self.work.put(START, id=stream, seq=last.seq, hash=last.hash, epoch=last.epoch, anchored=0, grown=1)
+        last, work = sealed[-1], self.work
+        await work.executor.put(START, (work.org, stream, last.seq, last.hash, last.epoch, 0, 1))
         return sealed
 
     async def append(
@@ -53,7 +53,7 @@ class SqlLog(msgspec.Struct):
         With `take`, become its one writer in the same step: what is added has the epoch that others are fenced off by.
         """
         org, executor = self.work.org, self.work.executor
-        found = await self._held(stream)
+        found = executor.heads.get((org, stream)) or await self._held(stream)
         if found is None and stream == ORG_STREAM:
             return await self.start(stream, new)
         if found is None:
@@ -128,12 +128,13 @@ class SqlLog(msgspec.Struct):
         return known
 
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
-        sealed = sealed_after(head, self.work.org, stream, new, self.work.now)
-        await self.work.executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
+        work, executor = self.work, self.work.executor
+        sealed = sealed_after(head, work.org, stream, new, work.now)
+        await executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
         self._moved(stream)
-        last, place = sealed[-1], (self.work.org, stream)
-        self.work.executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
-        self.work.grown.append((place, sealed))
+        last, place = sealed[-1], (work.org, stream)
+        executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
+        work.grown.append((place, sealed))
         return sealed
 
     def _moved(self, stream: StreamId) -> None:

@@ -74,7 +74,10 @@ class SqliteExecutor(msgspec.Struct):
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
         self.wrote = True
-        self.connection.executemany(statement.sqlite, rows)
+        if len(rows) == 1:
+            self.connection.execute(statement.sqlite, rows[0])
+        else:
+            self.connection.executemany(statement.sqlite, rows)
 
 
 class Job(msgspec.Struct):
@@ -116,6 +119,7 @@ class SqliteStore:
         self._loop = asyncio.get_running_loop()
         self._heads: Heads = {}
         self._trails = Trails()
+        self._executor = SqliteExecutor(self._writing, self._heads, {})
         self._now = world.now()
         self._waiting: list[Job] = []
         self._bell = asyncio.Event()
@@ -222,6 +226,7 @@ class SqliteStore:
         reach("sqlite.begin")
         await self._begin()
         self._now = self._world.now()
+        self._executor.trails = self._trails.for_writing()
         for job in batch:
             step(job)
             reach("sqlite.step")
@@ -269,7 +274,8 @@ class SqliteStore:
 
     def _step(self, job: Job) -> None:
         """One transaction of the batch. One that fails before it wrote anything leaves nothing to undo."""
-        executor = SqliteExecutor(self._writing, self._heads, self._trails.for_writing())
+        executor = self._executor
+        executor.wrote = False
         work = SqlWork(executor, job.owner.org_id, self._now)
         try:
             job.result, job.error = run_through(job.program, work), None

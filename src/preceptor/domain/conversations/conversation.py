@@ -67,8 +67,21 @@ class Conversation(Value):
 
 
 def started(new: NewConversation, owner: Owner) -> NewEvent:
-    facts = new.model_dump(mode="json") | {"owner": owner.model_dump(mode="json")}
-    return NewEvent("conversation.started", orjson.dumps(facts).decode())
+    facts = new.model_dump_json()
+    return NewEvent("conversation.started", f'{facts[:-1]},"owner":{owner.model_dump_json()}}}')
+
+
+def begun(event: Event, new: NewConversation, owner: Owner) -> Conversation:
+    """The conversation that `event` started, without reading there what is known here."""
+    return _begun(
+        event,
+        agent_id=new.agent_id,
+        title=new.title,
+        parameters=new.parameters,
+        metadata=new.metadata,
+        parent_id=new.parent_id,
+        owner=owner,
+    )
 
 
 def changed(change: ConversationChange) -> NewEvent:
@@ -99,18 +112,14 @@ def after(state: Conversation | None, event: Event) -> Conversation | None:
     match event.kind:
         case "conversation.started":
             facts = orjson.loads(event.payload)
-            return Conversation(
-                conversation_id=ConversationId(event.stream),
+            return _begun(
+                event,
                 agent_id=facts["agentId"],
                 title=facts["title"],
-                status=Status.ACTIVE,
                 parameters=_parameters(facts.get("parameters")),
                 metadata=facts["metadata"],
                 parent_id=facts.get("parentId"),
                 owner=Owner.model_validate(facts["owner"]),
-                created_at=at,
-                updated_at=at,
-                revision=1,
             )
         case "conversation.changed":
             change = ConversationChange.model_validate_json(event.payload)
@@ -121,6 +130,13 @@ def after(state: Conversation | None, event: Event) -> Conversation | None:
             return _erased(event.stream, orjson.loads(event.payload), at)
         case _:
             return state
+
+
+def _begun(event: Event, **facts: Any) -> Conversation:
+    at, conversation_id = from_micros(event.at), ConversationId(event.stream)
+    return Conversation(
+        conversation_id=conversation_id, status=Status.ACTIVE, created_at=at, updated_at=at, revision=1, **facts
+    )
 
 
 def _erased(stream: StreamId, facts: Any, at: datetime) -> Conversation:
