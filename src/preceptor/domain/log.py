@@ -19,7 +19,7 @@ ORG_STREAM = StreamId("@org")
 """Every organisation's own stream: who changed which key, user or agent, and checkpoints of all other streams."""
 
 
-class NewEvent(msgspec.Struct, frozen=True):
+class NewEvent(msgspec.Struct, frozen=True, gc=False):
     """Something that is about to be written down. `payload` is JSON text; the log never looks inside."""
 
     kind: str
@@ -27,7 +27,7 @@ class NewEvent(msgspec.Struct, frozen=True):
     turn: TurnId | None = None
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """One row of the log. `at` is a label in microseconds since 1970; order is `seq` alone."""
 
     org: OrgId
@@ -48,7 +48,7 @@ Told = tuple[OrgId, StreamId, int, str]
 """What a checkpoint says of one stream: where it stood, and the hash of its last event in hexadecimal."""
 
 
-class Head(msgspec.Struct, frozen=True):
+class Head(msgspec.Struct, frozen=True, gc=False):
     """Where a stream ends, and the epoch that may write to it."""
 
     seq: int = 0

@@ -65,11 +65,8 @@ class Conversations(msgspec.Struct, frozen=True):
 
     async def get(self, conversation_id: ConversationId, *, archived: bool = False) -> Conversation:
         """Read a conversation; an archived one only when asked for as such."""
-
-        async def program(work: Work) -> Conversation:
-            return await found(work, self.session.caller, conversation_id, archived=archived)
-
-        return await self.session.read(program)
+        caller = self.session.caller
+        return await self.session.read(lambda work: found(work, caller, conversation_id, archived=archived))
 
     async def change(
         self,

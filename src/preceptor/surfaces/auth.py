@@ -16,28 +16,30 @@ REMEMBERED = 1.0
 """Seconds a credential is trusted without asking the database again: the longest a revoked key lives elsewhere."""
 MOST_REMEMBERED = 10_000
 LONGEST = 8192
+MISSHAPEN = "The Authorization header is not `Bearer KEY`."
 
 
 class Gatekeeper(msgspec.Struct):
     preceptor: Preceptor
     oidc: OidcVerifier | None = None
     clock: Callable[[], float] = time.monotonic
-    known: dict[bytes, tuple[Caller, float]] = {}
+    known: dict[bytes, tuple[Preceptor, float]] = {}
 
-    async def admit(self, authorization: list[str]) -> Caller:
-        """Who is calling, by the `Authorization` headers of a request."""
+    async def admit(self, authorization: list[bytes]) -> Preceptor:
+        """Preceptor acting for whoever calls, by the `Authorization` headers of a request."""
         if self.preceptor.settings.auth is Auth.OFF:
-            return installation_admin()
-        token = bearer_token(authorization)
-        seen = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+            return self.preceptor.acting_as(installation_admin())
+        if len(authorization) != 1:
+            raise Unauthenticated(MISSHAPEN) if authorization else Unauthenticated
+        seen = hashlib.sha256(authorization[0]).digest()
         remembered = self.known.get(seen)
         if remembered is not None and self.clock() < remembered[1]:
             return remembered[0]
-        caller = await self._ask(token)
+        acting = self.preceptor.acting_as(await self._ask(bearer_token(authorization[0].decode("latin-1"))))
         if len(self.known) >= MOST_REMEMBERED:
             self.known.clear()
-        self.known[seen] = (caller, self.clock() + REMEMBERED)
-        return caller
+        self.known[seen] = (acting, self.clock() + REMEMBERED)
+        return acting
 
     def forget(self) -> None:
         """A credential was revoked: ask again about all of them."""
@@ -50,11 +52,9 @@ class Gatekeeper(msgspec.Struct):
         return await self.preceptor.access.by_key(token)
 
 
-def bearer_token(authorization: list[str]) -> str:
-    if not authorization:
-        raise Unauthenticated
-    scheme, _, token = authorization[0].partition(" ")
+def bearer_token(authorization: str) -> str:
+    scheme, _, token = authorization.partition(" ")
     token = token.strip()
-    if len(authorization) > 1 or scheme.lower() != "bearer" or not token or len(token) > LONGEST or " " in token:
-        raise Unauthenticated("The Authorization header is not `Bearer KEY`.")
+    if scheme.lower() != "bearer" or not token or len(token) > LONGEST or " " in token:
+        raise Unauthenticated(MISSHAPEN)
     return token

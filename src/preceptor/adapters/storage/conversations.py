@@ -2,12 +2,12 @@
 
 import unicodedata
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.conversations import ADD, FIND, OPEN_WITH, PAGE, QUIET, REPLACE, STANDING
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.conversations.conversation import Conversation, Status
 from preceptor.domain.conversations.view import decode, root
 from preceptor.domain.ids import AgentId, ConversationId, OrgId
@@ -21,10 +21,12 @@ class SqlConversations(msgspec.Struct, frozen=True):
     work: Transaction
 
     async def add(self, conversation: Conversation) -> None:
-        await self.work.put(ADD, **_columns(conversation))
+        place, columns = (self.work.org, conversation.conversation_id), _columns(conversation)
+        await self.work.executor.put(ADD, place + columns)
 
     async def replace(self, conversation: Conversation) -> None:
-        await self.work.put(REPLACE, **_columns(conversation))
+        place, columns = (self.work.org, conversation.conversation_id), _columns(conversation)
+        await self.work.executor.put(REPLACE, columns + place)
 
     async def find(self, conversation_id: ConversationId) -> Conversation | None:
         rows = await self.work.executor.all(FIND, (self.work.org, conversation_id))
@@ -64,15 +66,15 @@ class SqlConversations(msgspec.Struct, frozen=True):
         return [(org, conversation) for org, conversation in rows]
 
 
-def _columns(conversation: Conversation) -> dict[str, Any]:
-    return {
-        "id": conversation.conversation_id,
-        "agent": conversation.agent_id,
-        "user": conversation.owner.user_id,
-        "status": conversation.status.value,
-        "title": _folded(conversation.title or ""),
-        "body": conversation.model_dump_json(),
-    }
+def _columns(conversation: Conversation) -> Row:
+    """What is kept of one beside its place: agent, user, status, title and body."""
+    return (
+        conversation.agent_id,
+        conversation.owner.user_id,
+        conversation.status.value,
+        _folded(conversation.title or ""),
+        conversation.model_dump_json(),
+    )
 
 
 def _folded(words: str) -> str:

@@ -13,9 +13,9 @@ from preceptor.surfaces.rest.values import JSON
 from preceptor.wire import strict_json
 
 
-def given(request: Request, name: bytes) -> list[str]:
-    """Every header of that name, in lower case, in order."""
-    return [value.decode("latin-1") for header, value in request.scope["headers"] if header == name]
+def given(request: Request, name: bytes) -> list[bytes]:
+    """What every header of that name says, in order."""
+    return [value for header, value in request.scope["headers"] if header == name]
 
 
 def first(request: Request, name: bytes, otherwise: str = "") -> str:

@@ -114,14 +114,15 @@ class Operation(APIRoute):
             if needed is None:
                 return await carry_out(request, None)
             gate: Gate = request.app.state.gate
-            caller = await gate.keeper.admit(given(request, b"authorization"))
+            acting = await gate.keeper.admit(given(request, b"authorization"))
+            caller = acting.session.caller
             gate.limits.check(caller)
             caller.require(needed)
             reads = request.scope["method"] in WITH_BODY
             body = await self._body(request, gate) if reads else b""
             parsed = self._parsed(request, body, told) if body and told is not None else None
             once = _once(request, parsed.asked if isinstance(parsed, files.Upload) else body, caller) if reads else None
-            request.scope["state"]["preceptor"] = gate.preceptor.acting_as(caller, once)
+            request.scope["state"]["preceptor"] = acting if once is None else acting.acting_as(caller, once)
             try:
                 return await carry_out(request, parsed)
             except Replayed as replay:
@@ -183,8 +184,9 @@ def _once(request: Request, body: bytes, caller: Caller) -> Once | None:
     keys = given(request, b"idempotency-key")
     if not keys or request.method != "POST":
         return None
-    if len(keys) > 1 or not _KEY.fullmatch(keys[0]):
+    key = keys[0].decode("latin-1")
+    if len(keys) > 1 or not _KEY.fullmatch(key):
         raise Invalid("Idempotency-Key must be given once, as 1 to 255 visible ASCII characters.")
     # The user is part of the question: an answer is never given to someone who did not ask for it.
     asked = f"{caller.owner.user_id}\n{request.method} {request.url.path}?{request.url.query}\n".encode()
-    return Once(keys[0], hashlib.sha256(asked + body).hexdigest(), encode)
+    return Once(key, hashlib.sha256(asked + body).hexdigest(), encode)

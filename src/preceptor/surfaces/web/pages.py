@@ -15,7 +15,7 @@ from preceptor.domain.errors import Invalid, PreceptorError, Refused, Unauthenti
 from preceptor.domain.ownership import Caller, installation_admin
 from preceptor.settings import Auth
 from preceptor.surfaces.rest.binding import carrying_out
-from preceptor.surfaces.rest.bodies import read_body
+from preceptor.surfaces.rest.bodies import given, read_body
 from preceptor.surfaces.rest.files import Upload, read_page
 from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation
 from preceptor.surfaces.web.failures import failure_page
@@ -108,8 +108,8 @@ async def signed_in(request: Request) -> Caller | None:
     if gate.preceptor.settings.auth is Auth.OFF:
         return installation_admin()
     try:
-        if authorization := request.headers.getlist("authorization"):
-            return await gate.keeper.admit(authorization)
+        if authorization := given(request, b"authorization"):
+            return (await gate.keeper.admit(authorization)).session.caller
         cookie = request.cookies.get(COOKIE)
         if not cookie or request.app.state.sessions.is_over(cookie):
             return None
