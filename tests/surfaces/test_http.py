@@ -289,3 +289,14 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
         }
     )
     assert (await client.get("/openapi.json", headers=ADMIN)).json() == app_of(client).openapi()
+
+
+async def test_a_word_that_is_an_operation_elsewhere_may_be_an_id(client: httpx2.AsyncClient):
+    assert (await client.get("/api/instructions/export")).status_code == 200
+    told = problem(await client.get("/api/instructions/export/versions"), 404, "not_found")
+    assert "something this server does" not in told["detail"]
+
+
+async def test_a_request_that_names_two_hosts_is_refused(client: httpx2.AsyncClient):
+    hosts = [(b"host", b""), (b"host", b"127.0.0.1")]
+    problem(await client.get("/healthz", headers=hosts), 400, "wrong_host")
