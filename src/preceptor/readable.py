@@ -1,7 +1,6 @@
 """How settings are read: the environment first, then `.env`, then `preceptor.toml`."""
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +9,6 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -49,7 +47,7 @@ class Readable(BaseSettings):
             return cls(**given)
         except ValidationError as error:
             raise CannotStart(_complaint(cls, error)) from None
-        except (SettingsError, tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # no TOML, no UTF-8, no JSON where there should be
             raise CannotStart(f"The settings cannot be read: {error}. Correct {config_file()} or .env.") from None
 
 

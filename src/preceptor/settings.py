@@ -5,7 +5,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from platformdirs import user_data_path
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 from pydantic_settings import NoDecode
 
@@ -37,6 +36,12 @@ class Auth(StrEnum):
     OFF = "off"
 
 
+def _usual_place() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("preceptor", appauthor=False)
+
+
 class Settings(Readable):
     """Each field is the environment variable `PRECEPTOR_` + its name in capitals."""
 
@@ -46,7 +51,7 @@ class Settings(Readable):
     )
     port: int = Field(default=3003, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     data_dir: Annotated[Path, AfterValidator(_whole)] = Field(
-        default_factory=lambda: user_data_path("preceptor", appauthor=False),
+        default_factory=_usual_place,
         description="Folder of the SQLite file, local models and first-run secrets.",
     )
     database_url: SecretStr | None = Field(
