@@ -81,6 +81,7 @@ def every_kind() -> Iterator[type[PreceptorError]]:
 
 def example(kind: type[PreceptorError]) -> PreceptorError:
     assert not is_dataclass(kind), "facts need no decorator: a dataclass would not know those of its base"
+    assert "code" not in kind.facts
     typed = {name: type_ for base in reversed(kind.__mro__) for name, type_ in inspect.get_annotations(base).items()}
     needed = [name for name in kind.facts if not hasattr(kind, name)]
     return kind(**{name: 1 if typed[name] in {int, "int"} else "x" for name in needed})

@@ -22,7 +22,11 @@ value, never an error.
 
 from dataclasses import Field, field
 from functools import partial
-from typing import Any, ClassVar, dataclass_transform, get_origin
+from typing import Any, ClassVar, dataclass_transform
+
+
+def _is_of_the_class(annotation: Any) -> bool:
+    return str(annotation).removeprefix("typing.").startswith("ClassVar")
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
@@ -38,7 +42,7 @@ class PreceptorError(Exception):
     """Their names, in the order in which they are given."""
 
     def __init_subclass__(cls) -> None:
-        own = [name for name, kind in vars(cls).get("__annotations__", {}).items() if get_origin(kind) is not ClassVar]
+        own = [name for name, kind in vars(cls).get("__annotations__", {}).items() if not _is_of_the_class(kind)]
         inherited = [name for base in reversed(cls.__bases__) for name in getattr(base, "facts", ())]
         named = dict.fromkeys((*inherited, *own))
         for name in own:
