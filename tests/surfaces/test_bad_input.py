@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from preceptor import Preceptor
-from preceptor.surfaces.rest import routing
+from preceptor.surfaces.rest import bodies
 from tests.requirements import covers
 from tests.surfaces.helpers import Operation, app_of, one_of_everything, operations, problem, rows
 
@@ -105,7 +105,7 @@ async def test_a_body_that_does_not_arrive_is_given_up_on(
         yield b'{"name": '
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(routing, "BODY_PATIENCE", 0.05)
+    monkeypatch.setattr(bodies, "BODY_PATIENCE", 0.05)
     before = rows(preceptor)
     answer = await client.post("/api/agents", content=endless(), headers=JSON)
     problem(answer, 408, "body_timeout")

@@ -17,7 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.log import sealed_after
-from preceptor.adapters.storage.postgres_executor import COMMIT, PostgresExecutor
+from preceptor.adapters.storage.postgres_executor import PostgresExecutor
 from preceptor.adapters.storage.silence import WatchedPool, longest_silence, watching
 from preceptor.adapters.storage.statements import Row
 from preceptor.adapters.storage.tails import Tail, Tails
@@ -194,7 +194,8 @@ class PostgresStore:
                 self._heard = work.now, time.monotonic()
                 result = await program(work)
                 reach("postgres.before-commit")
-                await executor.send(COMMIT)
+                await executor.send("COMMIT")
+                reach("postgres.after-commit")
         except (PoolTimeout, PoolClosed):
             raise
         except psycopg.OperationalError as error:
@@ -206,7 +207,6 @@ class PostgresStore:
 
     async def _added(self, owner: Owner, head: Head, wanted: Sequence[Event]) -> bool:
         async with self._connected() as executor:
-            reach("postgres.before-commit")
             return await executor.append(_opening(BLIND, self._role, owner.org_id), head, wanted)
 
     @asynccontextmanager
@@ -221,7 +221,6 @@ class PostgresStore:
                     with suppress(psycopg.Error):
                         await connection.rollback()
                     raise
-                reach("postgres.after-commit")
 
 
 @lru_cache(maxsize=1024)

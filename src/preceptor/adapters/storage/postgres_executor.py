@@ -8,13 +8,13 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.adapt import Transformer
 
 from preceptor.adapters.storage.connection import Heads
+from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.ready.log import ADD, MOVE_FROM
 from preceptor.adapters.storage.silence import Watch
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.trails import Ends
 from preceptor.domain.log import Event, Head
 
-COMMIT = "COMMIT"
 ROWS = 50
 """Most in one statement."""
 LONGEST = 1_000_000
@@ -66,7 +66,10 @@ class PostgresExecutor(msgspec.Struct):
         move = (last.seq, last.hash, last.org, last.stream, head.seq, head.hash, head.epoch)
         rows = [value for event in sealed for value in msgspec.structs.astuple(event)]
         statement = ADD.of_rows_if(MOVE_FROM, len(sealed))
-        cursor = await self.send(opening, self._literally(statement, (*move, *rows)), COMMIT)
+        added = self._literally(statement, (*move, *rows))
+        reach("postgres.before-commit")
+        cursor = await self.send(opening, added, "COMMIT")
+        reach("postgres.after-commit")
         cursor.nextset()
         cursor.nextset()
         return cursor.rowcount == len(sealed)
