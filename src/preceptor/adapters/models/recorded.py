@@ -21,7 +21,7 @@ from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.wire.openai_chat import arguments_of, render
 
 NAME = "demo"
-PACE = 0.02
+PACE = 0.04
 """Seconds between two words."""
 REMEMBERED = 100
 CAN_DO = Capabilities(forced=tuple(Force), prefill=True, note="A recording for the demo, not a model.")
