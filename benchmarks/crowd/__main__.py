@@ -14,7 +14,7 @@ def main(chosen: list[str], size: Size) -> Iterator[str]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.crowd")
-    parser.add_argument("scenario", nargs="*", help=", ".join(SCENARIOS))
+    parser.add_argument("scenario", nargs="*", choices=[*SCENARIOS, []], metavar="SCENARIO", help=", ".join(SCENARIOS))
     parser.add_argument("--people", type=int, default=Size.people)
     parser.add_argument("--seconds", type=float, default=Size.seconds)
     parser.add_argument("--rounds", type=int, default=Size.rounds)
