@@ -103,26 +103,33 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     step = next_step(run.turn, run.turn.main, seconds=0.0)
     if isinstance(step, AskModel):
         run.prepared = prepare(run, run.turn.main, step)
+    return run, await _write(work, session, run, NOBODY if wanted.waits else session.means.worker)
+
+
+async def _write(work: Work, session: Session, run: Run, worker: str) -> int:
+    """All that is noted so far, and that the turn runs; answers with the row of the log before its first."""
     journal = run.journal
+    conversation_id, turn_id = journal.conversation_id, run.turn.turn_id
     batch = journal.take()
     events = await work.log.append(StreamId(conversation_id), batch.events, take=True)
-    journal.epoch, journal.seq, journal.alone = events[-1].epoch, events[0].seq - 1, True
+    first = events[0].seq - 1
+    journal.epoch, journal.seq, journal.alone = events[-1].epoch, first, True
     journal.follow(events)
     await work.turns.add(
         TurnRow(
             turn_id=turn_id,
             conversation_id=conversation_id,
-            agent_id=agent.agent_id,
+            agent_id=run.pins.agent_id,
             user_id=session.caller.owner.user_id,
             status=TurnStatus.RUNNING,
-            worker=NOBODY if wanted.waits else session.means.worker,
+            worker=worker,
             epoch=journal.epoch,
-            first=events[0].seq - 1,
+            first=first,
             lease=work.now + session.means.lease,
         )
     )
     await write_down(work, conversation_id, batch, events, turn_id)
-    return run, events[0].seq - 1
+    return first
 
 
 async def _agent(work: Work, means: Means, agent_id: AgentId) -> Agent:

@@ -136,13 +136,7 @@ class PostgresStore:
                 return wanted  # it was written, only no one could say so
             return await work.log.append(stream, new, epoch=head.epoch)
 
-        with suppress(psycopg.OperationalError):
-            began = time.perf_counter()
-            if await self._added(owner, head, wanted):
-                self._tell(began)
-                self.tails.wake([((owner.org_id, stream), wanted)])
-                return wanted
-        added = await self.write(owner, program)
+        added = wanted if await self._added(owner, head, wanted) else await self.write(owner, program)
         if added is wanted:
             self.tails.wake([((owner.org_id, stream), wanted)])
         return added
@@ -206,8 +200,14 @@ class PostgresStore:
         return result
 
     async def _added(self, owner: Owner, head: Head, wanted: Sequence[Event]) -> bool:
-        async with self._connected() as executor:
-            return await executor.append(_opening(BLIND, self._role, owner.org_id), head, wanted)
+        """False if the stream does not end in `head` any more, or if nobody can say what became of it."""
+        began, added = time.perf_counter(), False
+        with suppress(psycopg.OperationalError, psycopg.InterfaceError, OSError):
+            async with self._connected() as executor:
+                added = await executor.append(_opening(BLIND, self._role, owner.org_id), head, wanted)
+        if added:
+            self._tell(began)
+        return added
 
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[PostgresExecutor]:

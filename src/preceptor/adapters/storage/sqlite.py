@@ -148,7 +148,7 @@ class SqliteStore:
     def closed(self) -> bool:
         return self._closed
 
-    async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:  # noqa: ARG002
+    async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:  # noqa: ARG002 - one writer
         """Queue `program` for the writer; the answer comes once its commit is on the disk. One writer has no races."""
         if self._closed:
             raise ShuttingDown("Preceptor is stopping.")
