@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -28,6 +29,7 @@ WEATHER: Any = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
+WHOLE = [{"type": "text", "text": "All of it, to the last word."}]
 CALL = {"toolCalls": [{"name": "weather", "arguments": {"city": "Rome"}}]}
 
 
@@ -49,6 +51,20 @@ def client_of(served: Served, key: str | None = None) -> openai.OpenAI:
 def stored_in(served: Served, conversation: str) -> list[Json]:
     with served.client() as reader:
         return reader.get(f"/api/conversations/{conversation}/messages").json()["items"]
+
+
+def completed_in(served: Served, conversation: str) -> list[Json]:
+    """What was said in a conversation, once its turn has completed."""
+    with served.client() as reader, reader.stream("GET", f"/api/conversations/{conversation}/events") as events:
+        kinds = (line.removeprefix("event: ") for line in events.iter_lines() if line.startswith("event: turn."))
+        assert next(kind for kind in kinds if kind != "turn.accepted") == "turn.completed"
+    return stored_in(served, conversation)
+
+
+def only_conversation(served: Served) -> str:
+    with served.client() as reader:
+        [only] = reader.get("/api/conversations").json()["items"]
+    return only["conversationId"]
 
 
 def user(text: str) -> Any:
@@ -143,10 +159,7 @@ def test_a_client_that_hangs_up_loses_nothing(tmp_path: Path):
         ) as answer:
             named = answer.headers["x-preceptor-conversation"]
             next(answer.iter_lines())
-        with served.client() as reader, reader.stream("GET", f"/api/conversations/{named}/events") as events:
-            kinds = (line.removeprefix("event: ") for line in events.iter_lines() if line.startswith("event: turn."))
-            assert next(kind for kind in kinds if kind != "turn.accepted") == "turn.completed"
-        assert stored_in(served, named)[-1]["parts"] == [{"type": "text", "text": "All of it, to the last word."}]
+        assert completed_in(served, named)[-1]["parts"] == WHOLE
 
 
 def test_langchain_talks_streams_and_calls_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -165,6 +178,41 @@ def test_langchain_talks_streams_and_calls_tools(tmp_path: Path, monkeypatch: py
         assert (call["name"], call["args"]) == ("weather", {"city": "Rome"})
         told = [HumanMessage("Weather?"), asked, ToolMessage("sun", tool_call_id=call["id"])]
         assert model.bind_tools([WEATHER]).invoke(told).content == "Sunny."
+
+
+def test_langchain_understands_our_refusals_and_may_stop_listening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def speaking(model: str, key: str) -> Any:
+        return ChatOpenAI(model=model, base_url=f"{served.url}/v1", api_key=SecretStr(key), max_retries=0)
+
+    with saying(tmp_path, {"text": "All of it, to the last word.", "chunk": 1}) as served:
+        with pytest.raises(openai.NotFoundError):
+            speaking("gpt-9", served.admin_key).invoke("Hi")
+        with pytest.raises(openai.AuthenticationError):
+            speaking("assistant", "sk-wrong").invoke("Hi")
+        words = speaking("assistant", served.admin_key).stream("Hi")
+        next(words)
+        words.close()
+        assert completed_in(served, only_conversation(served))[-1]["parts"] == WHOLE
+
+
+async def test_pydantic_ai_understands_our_refusals_and_may_stop_listening(tmp_path: Path):
+    with saying(tmp_path, {"text": "All of it, to the last word.", "chunk": 1}) as served:
+        async with httpx2.AsyncClient(trust_env=False) as http:
+
+            def speaking(model: str, key: str) -> Agent[None, str]:
+                provider = OpenAIProvider(base_url=f"{served.url}/v1", api_key=key, http_client=http)
+                return Agent(OpenAIChatModel(model, provider=provider))
+
+            with pytest.raises(ModelHTTPError) as unknown:
+                await speaking("gpt-9", served.admin_key).run("Hi")
+            with pytest.raises(ModelHTTPError) as refused:
+                await speaking("assistant", "sk-wrong").run("Hi")
+            assert (unknown.value.status_code, refused.value.status_code) == (404, 401)
+            async with speaking("assistant", served.admin_key).run_stream("Hi") as run:
+                await anext(run.stream_text(delta=True, debounce_by=None))
+        assert completed_in(served, only_conversation(served))[-1]["parts"] == WHOLE
 
 
 class City(BaseModel):
