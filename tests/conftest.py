@@ -1,5 +1,7 @@
 from collections.abc import AsyncGenerator, Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx2
 import pytest
@@ -65,12 +67,18 @@ def postgres_template(postgres: Cluster) -> str:
     return url.rsplit("/", 1)[1]
 
 
+@cache
+def new_sqlite() -> bytes:
+    """A file as a new installation has it, to copy from."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "preceptor.db")
+        schema.make_sqlite(path)
+        return path.read_bytes()
+
+
 @pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A file at the newest schema, to copy from."""
-    path = tmp_path_factory.mktemp("template") / "preceptor.db"
-    schema.upgrade(f"sqlite:///{path}")
-    return path.read_bytes()
+def sqlite_template() -> bytes:
+    return new_sqlite()
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +93,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
     """An empty database of every kind we support, at the newest schema."""
     if request.param == "sqlite":
         path = tmp_path / "preceptor.db"
-        path.write_bytes(request.getfixturevalue("sqlite_template"))
+        path.write_bytes(new_sqlite())
         yield f"sqlite:///{path}"
         return
     databases: Databases = request.getfixturevalue("postgres_databases")

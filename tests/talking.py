@@ -1,17 +1,14 @@
 """Conversations with a scripted model, for tests that look at what becomes of what it says."""
 
-import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Script
-from preceptor.adapters.storage import schema
 from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Message, Text, ToolResult
@@ -19,26 +16,17 @@ from preceptor.domain.turns.facts import fact_of
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.turns import Answer
 from preceptor.testing import Called, Say, ScriptedModel
-from tests.conftest import ADMIN_KEY, NOBODY
+from tests.conftest import ADMIN_KEY, NOBODY, new_sqlite
 from tests.rebuilding import every_call_is_rebuilt
 
 DELEGATE, RETURN = "delegate_internal_reasoning", "return_control"
-
-
-@cache
-def template() -> bytes:
-    """An SQLite file at the newest schema."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "preceptor.db")
-        schema.upgrade(f"sqlite:///{path}")
-        return path.read_bytes()
 
 
 def settings_in(folder: Path, database: str | None = None, **more: Any) -> Settings:
     """Without a guardian and without plans, unless a test wants them: then a call is a call."""
     path = folder / "preceptor.db"
     if database is None and not path.exists():
-        path.write_bytes(template())
+        path.write_bytes(new_sqlite())
     url = database or f"sqlite:///{path}"
     return Settings.load(
         data_dir=folder,

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage import schema
 from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.adapters.storage.statements import Statement
 from preceptor.adapters.storage.work import SqlWork
@@ -25,7 +26,7 @@ from preceptor.engine.ports import Work
 from tests.postgres import Cluster
 
 NEW = NewConversation(agent_id="assistant", title="A title")
-PAGE = 4096 + 24
+PAGE = schema.PAGE + 24
 """Bytes of a page in SQLite's write-ahead log, with its header."""
 
 
@@ -44,7 +45,7 @@ COSTS = {
     "starting a conversation": Cost(
         lambda preceptor, _: preceptor.conversations.start(NEW),
         ("SELECT agents", "INSERT events", "INSERT streams", "INSERT conversations"),
-        pages=7,
+        pages=9,
     ),
     "changing a conversation": Cost(
         lambda preceptor, known: preceptor.conversations.change(known, ConversationChange(title="Another")),

@@ -125,6 +125,12 @@ async def test_a_turn_costs_the_same_after_twenty_thousand_messages_as_after_twe
     assert max(long.pages) <= 2 * max(short.pages), "trees are deeper there, and that is all"
 
 
+async def test_a_turn_writes_no_more_pages_than_it_must(tmp_path: Path):
+    """Six rows of the log, two messages, a turn and the head of the log: in two commits, 40 KB altogether."""
+    found = await spent(tmp_path, SHORT, {"maxTokens": 100_000})
+    assert max(found.pages) * PAGE < 40_000
+
+
 @pytest.mark.parametrize("cap", [1_000, 4_000])
 async def test_summaries_that_were_paid_for_serve_the_next_turn_however_theirs_ended(tmp_path: Path, cap: int):
     """What must be shown needs more than the first turn allows: it fails, and the next has nothing to summarise."""

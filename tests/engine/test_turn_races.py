@@ -21,14 +21,14 @@ from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.testing import ScriptedModel
-from tests.conftest import client_of
+from tests.conftest import client_of, new_sqlite
 from tests.durability.checker import lines
 from tests.durability.provider import provider
 from tests.durability.turn_checker import check_turns
 from tests.durability.turning import Order, die_at, opening, setup
 from tests.durability.worker import History
 from tests.requirements import covers
-from tests.talking import settings_in, template
+from tests.talking import settings_in
 
 NIGHTLY = bool(os.environ.get("PRECEPTOR_NIGHTLY"))
 KEY = "Idempotency-Key"
@@ -132,7 +132,7 @@ async def one_taken(client: httpx2.AsyncClient, place: str, sending: Sending) ->
 @covers("F20")
 async def test_a_turn_can_be_stopped_at_any_moment_and_does_nothing_after_it_was(tmp_path: Path):
     path = tmp_path / "preceptor.db"
-    path.write_bytes(template())
+    path.write_bytes(new_sqlite())
     history = History(tmp_path / "history.jsonl")
     with provider(tmp_path / "ledger.jsonl") as url:
         order = Order(f"sqlite:///{path}", str(tmp_path), url)

@@ -19,9 +19,9 @@ from preceptor.domain.turns.turn import Turn
 from preceptor.engine.contexts import context_of, rebuilt
 from preceptor.engine.ports import Guardian, Work
 from preceptor.testing import Called, FixedGuardian, Say, ScriptedModel
-from tests.conftest import client_of
+from tests.conftest import client_of, new_sqlite
 from tests.rebuilding import every_call_is_rebuilt
-from tests.talking import settings_in, template
+from tests.talking import settings_in
 
 Json = dict[str, Any]
 PLAN: Json = {
@@ -123,7 +123,7 @@ def prepared(database: str) -> None:
     """An SQLite file is copied: bringing a new one to its schema takes longer than a test."""
     path = Path(database.removeprefix("sqlite:///"))
     if database.startswith("sqlite") and not path.exists():
-        path.write_bytes(template())
+        path.write_bytes(new_sqlite())
 
 
 @asynccontextmanager

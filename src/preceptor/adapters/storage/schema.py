@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 HEAD = "0008"
 """The newest step; a test holds it to the files in `migrations/versions`."""
 
+PAGE = 1024
+"""Bytes: a commit writes every page it touched, and a row of the log is about this long. Older files keep theirs."""
+
 CURRENT = "SELECT version_num FROM alembic_version"
 
 
@@ -34,6 +37,7 @@ def make_sqlite(path: Path) -> None:
     from preceptor.adapters.storage.ready.schema import NEW
 
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA page_size={PAGE}")
         connection.execute("BEGIN IMMEDIATE")
         for part in NEW:
             connection.execute(part)

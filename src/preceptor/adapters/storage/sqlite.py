@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 LARGEST_BATCH = 256
 MOST_HEADS = 10_000
 CHECKPOINT_PAGES = 8000
-"""The write-ahead log grows to 32 MB before it is folded into the file: busy pages are then copied once, not often."""
+"""The write-ahead log grows to 8 MB before it is folded into the file: busy pages are then copied once, not often."""
 QUICK = 0.001
 """Seconds: a disk that flushes sooner is waited for. To hand a flush over and be told of it costs half as much CPU."""
 PATIENCE_MS = 5000
