@@ -2,10 +2,33 @@
 
 import itertools
 import random
+from collections.abc import Sequence
+from typing import NamedTuple
 
 WINDOW = 8000
 TOOL_CALLS = 10
 WORDS = ("order", "refund", "account", "invoice", "delivery", "question", "answer", "policy", "customer", "agent")
+
+
+class Shape(NamedTuple):
+    """What turns are like: how much was said before, what happens in them, and how many are taken at the same time."""
+
+    history: int
+    kind: str
+    at_once: int = 1
+    each: int | None = None
+    """Turns of one conversation; as a rule so few that it stays about as long as it was."""
+
+    def order(self, conversations: Sequence[str], count: int) -> list[str]:
+        each = self.per_conversation
+        return [conversation for conversation in conversations for _ in range(each)][:count]
+
+    def conversations(self, count: int) -> int:
+        return -(-count // self.per_conversation)
+
+    @property
+    def per_conversation(self) -> int:
+        return self.each or max(1, self.history // 20)
 
 
 def text(seed: int, length: int) -> str:

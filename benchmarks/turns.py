@@ -1,6 +1,7 @@
 """W1 and W2: whole turns, against the shortest code that does the same durable work with `sqlite3`.
 
-- `bare`: a hand-written loop: read the window by running sums, call the model, append; one commit per step.
+- `bare`: a hand-written loop: read the window by running sums, call the model, append; one commit per step. It takes
+  one turn after the other, however many are wanted at once.
 - `preceptor`: the same turn, with its manifest, chained log, pins, lease and accounting.
 - `peers/`: langgraph, openai-agents, pydantic-ai and agno, where `PRECEPTOR_BENCH_PEERS` names a Python that has them;
   each with the storage that it brings, or for want of one `sqlite3`.
@@ -18,11 +19,12 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.interleaved import Elsewhere, compare
-from benchmarks.said import FOUND, REPLY, SYSTEM, USER, WINDOW, calls_at, said, steps_of
+from benchmarks.said import FOUND, REPLY, SYSTEM, USER, WINDOW, Shape, calls_at, said, steps_of
 from benchmarks.seeding import Said, fill
+from benchmarks.slow_disk import FLUSH, slower_disk
 from preceptor import Preceptor, Settings, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.domain.ids import ConversationId
@@ -41,7 +43,7 @@ MOST_FOR_PEERS = 2_000
 class Bare:
     """What anyone would write first: one table, running sums, one commit per step."""
 
-    def __init__(self, folder: Path, history: int, kind: str) -> None:
+    def __init__(self, folder: Path, shape: Shape) -> None:
         self.db = sqlite3.connect(folder / "bare.db", isolation_level=None)
         self.db.execute("PRAGMA journal_mode=WAL")
         self.db.execute("PRAGMA synchronous=FULL")
@@ -50,13 +52,13 @@ class Bare:
             " PRIMARY KEY(conv, seq)) WITHOUT ROWID"
         )
         self.db.execute("CREATE INDEX msg_cum ON msg(conv, cum)")
-        self.history, self.kind, self.conv = history, kind, 0
-        self.order: list[int] = []
+        self.shape, self.conv = shape, 0
+        self.order: list[str] = []
 
-    def _seed(self) -> int:
+    def _seed(self) -> str:
         self.conv += 1
         rows, cum = [], 0
-        for place in range(1, self.history + 1):
+        for place in range(1, self.shape.history + 1):
             role, content = said(place)
             cum += len(content) // 4
             body = json.dumps({"role": role, "content": content})
@@ -64,16 +66,14 @@ class Bare:
         self.db.execute("BEGIN")
         self.db.executemany("INSERT INTO msg VALUES(?,?,?,?,?,?,?)", rows)
         self.db.execute("COMMIT")
-        return self.conv
+        return str(self.conv)
 
     def prepare(self, count: int) -> None:
-        each = max(1, self.history // 20)
-        conversations = [self._seed() for _ in range(-(-count // each))]
-        self.order = [conversation for conversation in conversations for _ in range(each)][:count]
+        self.order = self.shape.order([self._seed() for _ in range(self.shape.conversations(count))], count)
 
     def run(self, count: int) -> None:  # noqa: ARG002 - as many as were prepared
         for conversation in self.order:
-            self._turn(conversation)
+            self._turn(int(conversation))
 
     def _turn(self, conv: int) -> None:
         db = self.db
@@ -96,8 +96,8 @@ class Bare:
             pending.clear()
 
         add({"role": "user", "content": USER})
-        for step in range(steps_of(self.kind)):
-            calls = calls_at(self.kind, step)
+        for step in range(steps_of(self.shape.kind)):
+            calls = calls_at(self.shape.kind, step)
             add({"role": "assistant", "content": REPLY, **({"tool_calls": calls} if calls else {})})
             if not calls:
                 break
@@ -112,7 +112,7 @@ class Bare:
 
 
 class InstantModel:
-    """Answers at once, from the number of messages that the turn has added."""
+    """Answers at once, from the number of times that it was asked in this turn."""
 
     name = "instant"
     capabilities = Capabilities(context_window=1_000_000)
@@ -134,19 +134,19 @@ class InstantModel:
 
 
 class Ours:
-    def __init__(self, folder: Path, history: int, kind: str) -> None:
+    def __init__(self, folder: Path, shape: Shape) -> None:
         self.loop = asyncio.new_event_loop()
         os.environ.pop("PRECEPTOR_DATABASE_URL", None)
         settings = Settings.load(
             data_dir=folder, tools=("benchmarks.turns:lookup",), guard_enabled=False, sgr_enabled=False
         )
         self.models = ModelRegistry(settings)
-        self.models.add(self.models.default, InstantModel(kind))
+        self.models.add(self.models.default, InstantModel(shape.kind))
         self.opening = open_preceptor(settings, models=self.models)
         self.preceptor: Preceptor = self.loop.run_until_complete(self.opening.__aenter__())
-        self.history = history
-        self.order: list[ConversationId] = []
-        self.loop.run_until_complete(self._agent(kind))
+        self.shape = shape
+        self.order: list[str] = []
+        self.loop.run_until_complete(self._agent(shape.kind))
 
     async def _agent(self, kind: str) -> None:
         permissions = ("delegate",) if kind == "delegation" else ()
@@ -156,18 +156,22 @@ class Ours:
         await self.preceptor.assignments.assign("bench", instruction_id=made.instruction_id)
 
     def prepare(self, count: int) -> None:
-        each = max(1, self.history // 20)
+        wanted = self.shape.conversations(count)
         conversations = [
-            self.loop.run_until_complete(seeded(self.preceptor, self.history)) for _ in range(-(-count // each))
+            self.loop.run_until_complete(seeded(self.preceptor, self.shape.history)) for _ in range(wanted)
         ]
-        self.order = [conversation for conversation in conversations for _ in range(each)][:count]
+        self.order = self.shape.order(conversations, count)
 
     def run(self, count: int) -> None:  # noqa: ARG002 - as many as were prepared
         self.loop.run_until_complete(self._turns())
 
     async def _turns(self) -> None:
-        for conversation in self.order:
-            await self.preceptor.turns.say(conversation, [Text(USER)])
+        at_once = self.shape.at_once
+        for first in range(0, len(self.order), at_once):
+            await asyncio.gather(*map(self._say, self.order[first : first + at_once]))
+
+    async def _say(self, conversation: str) -> None:
+        await self.preceptor.turns.say(ConversationId(conversation), [Text(USER)])
 
     def close(self) -> None:
         self.loop.run_until_complete(self.opening.__aexit__(None, None, None))
@@ -192,57 +196,73 @@ def _said(place: int) -> Said:
     return Said(content, len(content) // 4)
 
 
+class Case(NamedTuple):
+    title: str
+    shape: Shape
+    rounds: int
+    count: int
+
+
 CASES = (
-    ("W1 a turn after 20 messages", 20, "turn", 7, 40),
-    ("W1 a turn after 2,000 messages", 2_000, "turn", 5, 40),
-    ("W1 a turn after 20,000 messages", 20_000, "turn", 5, 40),
-    ("W2 ten tool calls", 20, "tools", 5, 10),
-    ("W2 a delegation and back", 20, "delegation", 5, 20),
+    Case("W1 a turn after 20 messages", Shape(20, "turn"), 7, 40),
+    Case("W1 a turn after 2,000 messages", Shape(2_000, "turn"), 5, 40),
+    Case("W1 a turn after 20,000 messages", Shape(20_000, "turn"), 5, 40),
+    Case("W1g a conversation of 200 turns", Shape(2, "turn", each=200), 3, 200),
+    Case("W1c 32 conversations at once", Shape(20, "turn", at_once=32), 5, 192),
+    Case("W2 ten tool calls", Shape(20, "tools"), 5, 10),
+    Case("W2 a delegation and back", Shape(20, "delegation"), 5, 20),
 )
 
 
 def main(*only: str) -> Iterator[str]:
-    """All cases, or those whose titles have one of these words in them."""
+    """All cases, or those whose titles have one of these words in them; those at once on a slower disk as well."""
     if not PEERS:
         yield "PRECEPTOR_BENCH_PEERS names no Python that has the peers, so they are left out"
-    for title, history, kind, rounds, count in CASES:
-        if only and not any(word in title for word in only):
-            continue
-        with tempfile.TemporaryDirectory(prefix="preceptor-peers-") as folder:
-            peers = {name: peer(name, Path(folder), history, kind) for name in _peers_for(history, kind)}
-            yield from (f"{name} is not there: {one.missing}" for name, one in peers.items() if one.missing)
-            found = compare(
-                {
-                    "bare": partial(Bare, history=history, kind=kind),
-                    "preceptor": partial(Ours, history=history, kind=kind),
-                },
-                rounds=rounds,
-                count=count,
-                elsewhere={name: one for name, one in peers.items() if not one.missing},
-            )
-        ours, bare = found.pop("preceptor"), found.pop("bare")
-        yield (
-            f"{title}: {ours.median('cpu') * 1e3:.2f} ms CPU, {ours.ratio(bare, 'cpu'):.1f}x the bare loop "
-            f"({bare.median('cpu') * 1e3:.2f} ms); {ours.ratio(bare, 'written'):.1f}x its bytes"
+    wanted = [case for case in CASES if not only or any(word in case.title for word in only)]
+    for case in wanted:
+        yield from compared(case)
+    with slower_disk() as slow:
+        for case in wanted if slow else ():
+            if case.shape.at_once > 1:
+                yield from compared(case._replace(title=f"{case.title}, flush + {FLUSH / 1000:.0f} ms"))
+
+
+def compared(case: Case) -> Iterator[str]:
+    title, shape, rounds, count = case
+    with tempfile.TemporaryDirectory(prefix="preceptor-peers-") as folder:
+        peers = {name: peer(name, Path(folder), shape) for name in _peers_for(shape)}
+        yield from (f"{name} is not there: {one.missing}" for name, one in peers.items() if one.missing)
+        found = compare(
+            {"bare": partial(Bare, shape=shape), "preceptor": partial(Ours, shape=shape)},
+            rounds=rounds,
+            count=count,
+            elsewhere={name: one for name, one in peers.items() if not one.missing},
         )
-        for name, one in found.items():
-            yield (
-                f"  {name}: {one.median('cpu') * 1e3:.2f} ms, {one.ratio(ours, 'cpu'):.1f}x ours; "
-                f"{one.ratio(ours, 'written'):.1f}x our bytes"
-            )
+    ours, bare = found.pop("preceptor"), found.pop("bare")
+    yield (
+        f"{title}: {ours.median('cpu') * 1e3:.2f} ms CPU, {ours.ratio(bare, 'cpu'):.1f}x the bare loop "
+        f"({bare.median('cpu') * 1e3:.2f} ms); {ours.ratio(bare, 'wall'):.1f}x its time; "
+        f"{ours.ratio(bare, 'written'):.1f}x its bytes"
+    )
+    for name, one in found.items():
+        yield (
+            f"  {name}: {one.median('cpu') * 1e3:.2f} ms, {one.ratio(ours, 'cpu'):.1f}x ours; "
+            f"{one.ratio(ours, 'wall'):.1f}x our time; {one.ratio(ours, 'written'):.1f}x our bytes"
+        )
 
 
-def peer(name: str, folder: Path, history: int, kind: str) -> Elsewhere:
+def peer(name: str, folder: Path, shape: Shape) -> Elsewhere:
     home = folder / name
     home.mkdir()
-    return Elsewhere([str(PEERS), "-m", "benchmarks.peers", name, str(home), str(history), kind])
+    return Elsewhere([str(PEERS), "-m", "benchmarks.peers", name, str(home), json.dumps(shape)])
 
 
-def _peers_for(history: int, kind: str) -> list[str]:
+def _peers_for(shape: Shape) -> list[str]:
     """Those that can do it: agno delegates in teams, not within a turn, and makes a history only by talking."""
-    if not PEERS or history > MOST_FOR_PEERS:
+    if not PEERS or shape.history > MOST_FOR_PEERS:
         return []
-    return [name for name in PEER_NAMES if name != "agno" or (kind != "delegation" and history <= 20)]
+    talks = shape.kind != "delegation" and shape.history <= 20 and shape.at_once == 1
+    return [name for name in PEER_NAMES if name != "agno" or talks]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One peer in a process of its own, under a Python that has it: `PYTHON -m benchmarks.peers NAME FOLDER HISTORY KIND`.
+"""One peer in a process of its own, under a Python that has it: `PYTHON -m benchmarks.peers NAME FOLDER SHAPE`.
 
 Each line on standard input is a number of turns; for each, a line with wall clock, CPU and bytes written goes out. A
 peer that is not there says so and ends.
@@ -10,11 +10,12 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.interleaved import measured
+from benchmarks.said import Shape
 
 
-def main(name: str, folder: Path, history: int, kind: str) -> None:
+def main(name: str, folder: Path, shape: Shape) -> None:
     try:
-        peer = import_module(f"benchmarks.peers.with_{name}").Peer(folder, history, kind)
+        peer = import_module(f"benchmarks.peers.with_{name}").Peer(folder, shape)
     except ImportError as error:
         print(json.dumps({"missing": str(error)}), flush=True)
         return
@@ -25,4 +26,4 @@ def main(name: str, folder: Path, history: int, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], Path(sys.argv[2]), Shape(*json.loads(sys.argv[3])))

@@ -3,12 +3,14 @@
 import asyncio
 from pathlib import Path
 
+from benchmarks.said import Shape
+
 
 class InLoop:
     """Turns of conversations in which `history` messages were said, in a folder of its own."""
 
-    def __init__(self, folder: Path, history: int, kind: str) -> None:
-        self.folder, self.history, self.kind = folder, history, kind
+    def __init__(self, folder: Path, shape: Shape) -> None:
+        self.folder, self.shape, self.history, self.kind = folder, shape, shape.history, shape.kind
         self.made = 0
         self.order: list[str] = []
         self.loop = asyncio.new_event_loop()
@@ -23,20 +25,19 @@ class InLoop:
         raise NotImplementedError
 
     def prepare(self, count: int) -> None:
-        each = max(1, self.history // 20)
-        self.order = []
-        for _ in range(-(-count // each)):
-            self.made += 1
-            self.loop.run_until_complete(self.seed(str(self.made)))
-            self.order += [str(self.made)] * each
-        del self.order[count:]
+        conversations = [str(self.made + one) for one in range(1, self.shape.conversations(count) + 1)]
+        for conversation in conversations:
+            self.loop.run_until_complete(self.seed(conversation))
+        self.made += len(conversations)
+        self.order = self.shape.order(conversations, count)
 
     def run(self, count: int) -> None:  # noqa: ARG002 - as many as were prepared
         self.loop.run_until_complete(self._turns())
 
     async def _turns(self) -> None:
-        for conversation in self.order:
-            await self.turn(conversation)
+        at_once = self.shape.at_once
+        for first in range(0, len(self.order), at_once):
+            await asyncio.gather(*map(self.turn, self.order[first : first + at_once]))
 
     def close(self) -> None:
         self.loop.run_until_complete(self.leave())
