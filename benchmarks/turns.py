@@ -168,7 +168,8 @@ class Ours:
     async def _turns(self) -> None:
         at_once = self.shape.at_once
         for first in range(0, len(self.order), at_once):
-            await asyncio.gather(*map(self._say, self.order[first : first + at_once]))
+            some = [self._say(one) for one in self.order[first : first + at_once]]
+            await (some[0] if at_once == 1 else asyncio.gather(*some))
 
     async def _say(self, conversation: str) -> None:
         await self.preceptor.turns.say(ConversationId(conversation), [Text(USER)])

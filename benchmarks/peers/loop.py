@@ -37,7 +37,8 @@ class InLoop:
     async def _turns(self) -> None:
         at_once = self.shape.at_once
         for first in range(0, len(self.order), at_once):
-            await asyncio.gather(*map(self.turn, self.order[first : first + at_once]))
+            some = [self.turn(one) for one in self.order[first : first + at_once]]
+            await (some[0] if at_once == 1 else asyncio.gather(*some))
 
     def close(self) -> None:
         self.loop.run_until_complete(self.leave())

@@ -1,10 +1,13 @@
 """What a turn costs in a long conversation: no more than in a short one, in numbers that no machine can change."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -123,6 +126,39 @@ async def test_a_turn_costs_the_same_after_twenty_thousand_messages_as_after_twe
     else:
         assert long.characters == short.characters
     assert max(long.pages) <= 2 * max(short.pages), "trees are deeper there, and that is all"
+
+
+async def test_a_message_that_is_shown_again_is_not_worked_out_again(tmp_path: Path):
+    """What a turn does grows with what it shows; for a message that was shown before, by a few calls of functions."""
+    calls: dict[int, int] = {}
+    async with opened(tmp_path, 1_000_000) as (preceptor, _, model):
+        conversation = await spoken(preceptor, 2_000)
+        for cap in (1_000, 9_000):
+            parameters = RequestParameters.model_validate({"maxTokens": cap})
+            for turn in range(3):
+                with called() as counted:
+                    await preceptor.turns.say(conversation, [Text(f"And {turn}?")], parameters)
+            calls[len(model.prompts[-1].shown)] = sum(counted.values())
+    (few, least), (many, most) = sorted(calls.items())
+    assert many > few + 90
+    assert most - least < 5 * (many - few)
+
+
+@contextmanager
+def called() -> Generator[Counter[str]]:
+    """Counts the calls of our own functions."""
+    found: Counter[str] = Counter()
+
+    def hear(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and "/preceptor/" in frame.f_code.co_filename:
+            found[frame.f_code.co_qualname] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(hear)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
 
 
 async def test_a_turn_writes_no_more_pages_than_it_must(tmp_path: Path):

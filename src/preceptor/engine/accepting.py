@@ -1,5 +1,6 @@
 """Accepting a user's message: everything a turn uses is resolved here, once, in one transaction with the message."""
 
+from itertools import chain
 from typing import Any, ClassVar
 
 import msgspec
@@ -194,7 +195,7 @@ async def _begin(
         sampling=parameters.sampling,
         history=history,
         conversation=conversation,
-        images=await images_for(work, (message, *history.messages), speaker.model),
+        images=await images_for(work, chain((message,), history.messages), speaker.model),
         began=session.world.monotonic(),
     )
 

@@ -109,8 +109,10 @@ class Fit:
     def said(self) -> list[Placed]:
         """What is shown, but for the question; what awaits its summary is not there yet."""
         end = self._question
-        kept = (entry for entry in self.cut.kept if entry.id and entry.seq != end)
-        return worth_showing([self._shown(entry) for entry in kept], self.analyses)
+        kept = [entry for entry in self.cut.kept if entry.id and entry.seq != end]
+        if self.cut.view.altered or self.summaries:
+            return worth_showing([self._shown(entry) for entry in kept], self.analyses)
+        return worth_showing([self.placed[entry.seq] for entry in kept], self.analyses)
 
     @property
     def _question(self) -> int:
@@ -118,7 +120,7 @@ class Fit:
         return self.tape[last].seq if last >= 0 and self.tape[last].seq not in self.placed else 0
 
     def altered(self) -> dict[MessageId, Altered]:
-        found = (self._altered(entry) for entry in self.cut.kept if entry.id)
+        found = (self._altered(entry) for entry in self.cut.kept if entry.id) if self.cut.view.altered else ()
         return {message_id: altered for message_id, altered in found if altered is not None}
 
     def _shown(self, entry: Entry) -> Placed:
@@ -139,6 +141,8 @@ class Fit:
 
     @property
     def pinned(self) -> frozenset[MessageId]:
+        if not self.tape.pins and not self.cut.segments:
+            return frozenset()
         return frozenset(entry.id for entry in self.cut.kept if entry.id and entry.is_pin)
 
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -205,16 +209,30 @@ def joined(gone: Sequence[Gone]) -> list[Gone]:
 
 
 def entry_at(placed: Placed, seq: int, *, analyses: int = 1, counter: TokenCounter | None = None) -> Entry:
-    """A message as later turns are shown it. With a `counter` it is counted again."""
-    message, shown = placed.message, as_shown(placed, None)
+    """A message as later turns are shown it, made once, unless a `counter` is to count it again."""
+    made = vars(placed)
+    known: tuple[int, Entry] | None = made.get("entry")
+    if known is not None and counter is None and known[0] == analyses and known[1].seq == seq:
+        return known[1]
+    entry = _entry(placed, seq, analyses, counter)
+    if counter is None:
+        made["entry"] = analyses, entry
+    return entry
+
+
+def _entry(placed: Placed, seq: int, analyses: int, counter: TokenCounter | None) -> Entry:
+    message, shown = placed.message, placed.always or as_shown(placed, None)
+    entry = entry_of(message, seq)
+    if counter is None and not entry.results and shown.message is message:
+        return entry
     whole = analyses > 1
     tokens = shown.tokens if counter is None else tokens_of(shown.message.parts, counter)
-    answers = 0 if placed.withheld or not message.tool_results else message.tokens
+    answers = 0 if placed.withheld or not entry.results else message.tokens
     return msgspec.structs.replace(
-        entry_of(message, seq),
+        entry,
         tokens=tokens + (message.analysis_tokens if whole else 0),
         analysis=0 if whole else message.analysis_tokens,
-        payload=max(0, answers - ELISION_TOKENS * len(message.tool_results)),
+        payload=max(0, answers - ELISION_TOKENS * len(entry.results)),
     )
 
 

@@ -20,12 +20,14 @@ def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None =
     [question] = with_images([asked], pictures) if pictures else [asked]
     first = lane is not None and lane.root is None and lane.speaker is None and len(lane.messages) == 1
     first = first and run.turn.planned is None
-    shown = {each.message.id for each in said}
+    pinned = run.history.pinned
+    if pinned and (lane is None or lane.fallback):
+        pinned = pinned & {each.message.id for each in said}
     duties = Duties(
         conversation_id=run.journal.conversation_id,
         question=question.message,
         cap=run.history.cap if first else None,
-        pinned=run.history.pinned & shown if lane is None or lane.fallback else run.history.pinned,
+        pinned=pinned,
         system=bool(run.voice.system),
     )
     prove(prompt, duties)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from datetime import timedelta
+from itertools import chain
 
 import msgspec
 from msgspec.structs import replace
@@ -107,7 +108,7 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, age: 
         counter=counter,
         sampling=parameters.sampling,
         history=history,
-        images=await images_for(work, (question, *history.messages), model),
+        images=await images_for(work, chain((question,), history.messages), model),
         began=world.monotonic() - max(0.0, age),
     )
 

@@ -112,9 +112,10 @@ class Asking:
     def analyses(self) -> int:
         return SgrPolicy.model_validate(self.pins.sgr).retain_analysis_turns if self.pins.sgr else 1
 
-    def entry(self, placed: Placed, seq: int) -> Entry:
-        again = None if self.parameters.enable_token_caching else self.counter
-        return entry_at(placed, seq, analyses=self.analyses, counter=again)
+    def entries(self, placed: Mapping[int, Placed]) -> list[Entry]:
+        """In order of their numbers."""
+        analyses, again = self.analyses, None if self.parameters.enable_token_caching else self.counter
+        return [entry_at(placed[number], number, analyses=analyses, counter=again) for number in sorted(placed)]
 
 
 async def remember(work: Work, past: Past, asking: Asking, view: View | None = None) -> History:
@@ -187,9 +188,9 @@ async def _fit(work: Work, of: Past, view: View, runs: tuple[Run, ...], asking: 
 
 
 def _tape(asking: Asking, placed: Mapping[int, Placed], last: int) -> ArrayTape:
-    entries = [asking.entry(placed[number], number) for number in sorted(placed)]
+    entries = asking.entries(placed)
     if asking.message is not None:
-        entries.append(asking.entry(Placed(0, asking.message), last + 1))
+        entries += asking.entries({last + 1: Placed(0, asking.message)})
     return ArrayTape(entries, asking.overhead)
 
 
@@ -225,7 +226,7 @@ def _begun(
     if reach.first == 1:
         return state, Before()
     hidden = reach.first - 1 - len(reach.also)
-    read = sum(each.message.tokens for each in placed.values())
+    read = sum([each.message.tokens for each in placed.values()])
     cut = state.cut
     if reach.sized or not reach.sticky:
         at = legal_start(tape, min(tape.find(reach.first) + 1, len(tape)), question_of(tape))

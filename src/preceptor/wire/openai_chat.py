@@ -49,7 +49,7 @@ def to_bytes(value: Any) -> bytes:
 def _messages(prompt: Prompt) -> list[Any]:
     system = prompt.system_text
     messages: list[Any] = [{"role": "system", "content": system}] if system else []
-    messages += [shown.written(FORMAT, _written) for shown in prompt.shown]
+    messages += prompt.written(FORMAT, _written)
     if prompt.tail:
         messages.append({"role": "user", "content": prompt.tail_text})
     return messages

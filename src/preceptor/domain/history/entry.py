@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from preceptor.domain.ids import MessageId, SpanId
-from preceptor.domain.messages.message import Attachment, Kind, Message, Role, Text
+from preceptor.domain.messages.message import Kind, Message, Role
 
 STANDS_FOR_OTHERS = frozenset({Kind.SUMMARY, Kind.COMPACTION})
 _PINNED = STANDS_FOR_OTHERS | {Kind.MEMORY}
@@ -55,7 +55,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def entry_of(message: Message, seq: int, count: Callable[[str], int] | None = None, *, pinned: bool = False) -> Entry:
     """`message.tokens` counts all of it, analysis included. Without `count` no part of it can be left out by itself."""
     analysis = count(message.analysis) if count and message.analysis else 0
-    answers = sum(count(result.content) for result in message.tool_results) if count else 0
+    calls, results = message.tool_calls, message.tool_results
+    answers = sum(count(result.content) for result in results) if count else 0
     return Entry(
         seq=seq,
         id=message.id,
@@ -63,13 +64,13 @@ def entry_of(message: Message, seq: int, count: Callable[[str], int] | None = No
         kind=message.kind,
         tokens=max(0, message.tokens - analysis),
         created_at=message.created_at,
-        calls=tuple(call.id for call in message.tool_calls),
-        results=tuple(result.tool_call_id for result in message.tool_results),
+        calls=tuple([call.id for call in calls]),
+        results=tuple([result.tool_call_id for result in results]),
         span=message.span_id,
         intermediate=message.is_intermediate,
-        speaks=any(isinstance(part, Attachment) or (isinstance(part, Text) and part.text) for part in message.parts),
+        speaks=message.speaks,
         analysis=analysis,
-        payload=max(0, answers - ELISION_TOKENS * len(message.tool_results)),
+        payload=max(0, answers - ELISION_TOKENS * len(results)),
         pinned=pinned,
     )
 

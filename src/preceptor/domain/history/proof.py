@@ -8,7 +8,7 @@ import msgspec
 
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
-from preceptor.domain.messages.message import Message, Role
+from preceptor.domain.messages.message import Message, Role, Text
 
 
 class Obligation(StrEnum):
@@ -101,7 +101,8 @@ def _prove_origins(messages: Sequence[Message], assembled: Assembled, duties: Du
 def _prove_pairs(messages: Sequence[Message]) -> None:
     waiting: set[str] = set()
     for message in messages:
-        if not waiting and message.is_text:
+        parts = message.parts
+        if not waiting and len(parts) == 1 and type(parts[0]) is Text:
             continue
         results = message.tool_results
         for result in results:

@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from operator import attrgetter
 from typing import Protocol, overload
 
@@ -11,6 +12,10 @@ from preceptor.domain.messages.message import Role
 
 _SEQ = attrgetter("seq")
 _SYSTEM = Role.SYSTEM
+
+
+def _sums(values: Iterable[int]) -> "array[int]":
+    return array("q", accumulate(values, initial=0))
 
 
 class Tape(Protocol):
@@ -105,16 +110,21 @@ class ArrayTape(list[Entry]):
     )
 
     def __init__(self, entries: Iterable[Entry] = (), overhead: int = 0) -> None:
-        super().__init__()
+        super().__init__(entries)
         self.overhead = overhead
-        self.pins: list[int] = []
-        self.pinned = 0
-        self.said = 0
-        self.loose, self.counts, self.lean = array("q", [0]), array("q", [0]), array("q", [0])
-        self.spans, self.payloads = array("q", [0]), array("q", [0])
-        self.analyses, self.tools = array("q", [0]), array("q", [0])
-        for entry in entries:
-            self.append(entry)
+        pinned = [entry.is_pin for entry in self]
+        costs = [entry.tokens + overhead for entry in self]
+        loose = [0 if pin else cost for pin, cost in zip(pinned, costs, strict=True)]
+        spans = [cost if entry.intermediate else 0 for entry, cost in zip(self, loose, strict=True)]
+        payloads = [0 if pin or span else entry.payload for entry, pin, span in zip(self, pinned, spans, strict=True)]
+        self.pins = [at for at, pin in enumerate(pinned) if pin]
+        self.pinned = sum([costs[at] for at in self.pins])
+        self.said = sum([entry.role is not _SYSTEM for entry in self])
+        self.loose, self.spans, self.payloads = _sums(loose), _sums(spans), _sums(payloads)
+        self.counts = _sums([not pin for pin in pinned])
+        self.lean = _sums([cost - span - freed for cost, span, freed in zip(loose, spans, payloads, strict=True)])
+        self.analyses = _sums([entry.analysis for entry in self])
+        self.tools = _sums([1 if entry.calls or entry.results else 0 for entry in self])
 
     def append(self, entry: Entry, /) -> None:
         cost, pin = entry.tokens + self.overhead, entry.is_pin

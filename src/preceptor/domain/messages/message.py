@@ -121,11 +121,21 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
     @property
     def is_intermediate(self) -> bool:
-        return any(isinstance(directive, IntermediateReasoning) for directive in self.directives)
+        return bool(self.instructions) and any(isinstance(one, IntermediateReasoning) for one in self.directives)
+
+    @property
+    def speaks(self) -> bool:
+        """It says something besides its calls and results."""
+        if self.is_text:
+            return self.text != ""
+        return any(isinstance(part, Attachment) or (isinstance(part, Text) and part.text) for part in self.parts)
 
     @property
     def text(self) -> str:
         """What it says to people: its text parts, one after the other."""
+        first = self.parts[0] if self.parts else None
+        if len(self.parts) == 1 and type(first) is Text:
+            return first.text
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property

@@ -1,12 +1,12 @@
 """Assembling a prompt: system, history, the running turn, the closing words; always in this order."""
 
 from collections.abc import Collection, Sequence
-from typing import cast
 
 import msgspec
 
 from preceptor.domain.ids import TurnId
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall
+from preceptor.domain.once import once
 from preceptor.domain.prompts.prompt import Prompt, Segment, Shown, ToolSpec
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromMessage, FromPlan, FromSummary
 from preceptor.domain.reasoning.synthesis import WITHHELD, ForModel
@@ -26,15 +26,13 @@ class Placed(msgspec.Struct, frozen=True, dict=True):
     withheld: int = 0
     """If the turn it began was blocked: the tokens of what other turns are shown in its place."""
 
-    @property
+    @once
     def always(self) -> Shown | None:
-        """As every call is shown it, made once, for a history is shown again and again. None if that depends."""
-        made = cast("dict[str, Shown | None]", self.__dict__)
-        if "always" not in made:
-            message = self.message
-            depends = self.withheld or (message.kind is _PLAN and message.analysis is not None)
-            made["always"] = None if depends else Shown(message, source_of(self), message.tokens)
-        return made["always"]
+        """As every call is shown it; a history is shown again and again. None if that depends."""
+        message = self.message
+        if self.withheld or (message.kind is _PLAN and message.analysis is not None):
+            return None
+        return Shown(message, source_of(self), message.tokens)
 
 
 def assemble(  # noqa: PLR0913 - the last by name

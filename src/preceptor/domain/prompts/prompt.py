@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
 from preceptor.domain.messages.message import Message
+from preceptor.domain.once import once
 from preceptor.domain.prompts.source import AnySource
 
 Written = TypeVar("Written")
@@ -30,8 +30,8 @@ class Shown(msgspec.Struct, frozen=True, rename="camel", dict=True):
 
     def written(self, form: str, write: Callable[[Message], Written]) -> Written:
         """What a format makes of it, made once: the same message is sent again with everything that follows it."""
-        made = cast("dict[str, Written]", self.__dict__)
-        found = made.get(form)
+        made = vars(self)
+        found: Written | None = made.get(form)
         if found is None:
             found = made[form] = write(self.message)
         return found
@@ -77,21 +77,25 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
 
     @property
     def system_text(self) -> str:
-        return "".join(segment.text for segment in self.system)
+        return "".join([segment.text for segment in self.system])
 
     @property
     def tail_text(self) -> str:
-        return "\n\n".join(segment.text for segment in self.tail)
+        return "\n\n".join([segment.text for segment in self.tail])
+
+    def written(self, form: str, write: Callable[[Message], Written]) -> list[Written]:
+        """What a format makes of each message; of most it was made before."""
+        return [each.__dict__.get(form) or each.written(form, write) for each in self.shown]
 
     @property
     def tokens(self) -> int:
         """All of it: the sum of the pieces, and nothing besides."""
         return self._tokens
 
-    @cached_property
+    @once
     def _tokens(self) -> int:
-        pieces = sum(piece.tokens for piece in (*self.system, *self.shown, *self.tail))
-        return pieces + sum(tool.tokens for tool in self.tools) + self.overhead
+        pieces = sum([piece.tokens for piece in (*self.system, *self.shown, *self.tail)])
+        return pieces + sum([tool.tokens for tool in self.tools]) + self.overhead
 
 
 class Sampling(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
