@@ -180,7 +180,7 @@ class Ours:
 
 
 @tool(effect="read")
-def lookup(number: int) -> str:  # noqa: ARG001
+async def lookup(number: int) -> str:  # noqa: ARG001
     """Look something up."""
     return FOUND
 

@@ -131,6 +131,7 @@ async def test_a_turn_costs_the_same_after_twenty_thousand_messages_as_after_twe
 async def test_a_message_that_is_shown_again_is_not_worked_out_again(tmp_path: Path):
     """What a turn does grows with what it shows; for a message that was shown before, by a few calls of functions."""
     calls: dict[int, int] = {}
+    shown: dict[int, int] = {}
     async with opened(tmp_path, 1_000_000) as (preceptor, _, model):
         conversation = await spoken(preceptor, 2_000)
         for cap in (1_000, 9_000):
@@ -138,10 +139,11 @@ async def test_a_message_that_is_shown_again_is_not_worked_out_again(tmp_path: P
             for turn in range(3):
                 with called() as counted:
                     await preceptor.turns.say(conversation, [Text(f"And {turn}?")], parameters)
-            calls[len(model.prompts[-1].shown)] = sum(counted.values())
-    (few, least), (many, most) = sorted(calls.items())
-    assert many > few + 90
-    assert most - least < 5 * (many - few)
+                calls[cap] = counted.total()
+                shown[cap] = len(model.prompts[-1].shown)
+    more = shown[9_000] - shown[1_000]
+    assert more > 90
+    assert calls[9_000] - calls[1_000] < 5 * more
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Messages: ordered parts, said by someone, never changed afterwards."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -160,8 +160,7 @@ def encode(message: Message) -> bytes:
     return _ENCODER.encode(message)
 
 
-def decode(payload: str | bytes) -> Message:
-    return _DECODER.decode(payload)
+decode: Callable[[str | bytes], Message] = _DECODER.decode
 
 
 def marked(message: Message, *directives: Directive) -> Message:

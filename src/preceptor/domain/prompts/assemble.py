@@ -15,7 +15,7 @@ GO_ON = Segment(text="Go on.", source=FromEngine("go_on"), tokens=3)
 """A request may not end with words of the assistant: providers stop early there, or refuse."""
 
 
-_RUNNING, _PLAN = TurnId(""), Kind.SYNTHETIC_PLAN
+_RUNNING, _PLAN, _SAID = TurnId(""), Kind.SYNTHETIC_PLAN, Kind.MESSAGE
 
 
 class Placed(msgspec.Struct, frozen=True, dict=True):
@@ -32,7 +32,8 @@ class Placed(msgspec.Struct, frozen=True, dict=True):
         message = self.message
         if self.withheld or (message.kind is _PLAN and message.analysis is not None):
             return None
-        return Shown(message, source_of(self), message.tokens)
+        source = FromMessage(message.id, self.place) if message.kind is _SAID else source_of(self)
+        return Shown(message, source, message.tokens)
 
 
 def assemble(  # noqa: PLR0913 - the last by name

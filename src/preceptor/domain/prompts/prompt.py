@@ -28,14 +28,6 @@ class Shown(msgspec.Struct, frozen=True, rename="camel", dict=True):
     source: AnySource
     tokens: int
 
-    def written(self, form: str, write: Callable[[Message], Written]) -> Written:
-        """What a format makes of it, made once: the same message is sent again with everything that follows it."""
-        made = vars(self)
-        found: Written | None = made.get(form)
-        if found is None:
-            found = made[form] = write(self.message)
-        return found
-
 
 class Effect(StrEnum):
     """What a tool does to the world, and so what may be done when nobody knows whether it ran."""
@@ -84,8 +76,15 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
         return "\n\n".join([segment.text for segment in self.tail])
 
     def written(self, form: str, write: Callable[[Message], Written]) -> list[Written]:
-        """What a format makes of each message; of most it was made before."""
-        return [each.__dict__.get(form) or each.written(form, write) for each in self.shown]
+        """What a format makes of each message, made once: it is sent again with everything that follows it."""
+        written: list[Written] = []
+        for each in self.shown:
+            made = vars(each)
+            found: Written | None = made.get(form)
+            if found is None:
+                found = made[form] = write(each.message)
+            written.append(found)
+        return written
 
     @property
     def tokens(self) -> int:
