@@ -20,7 +20,7 @@ from preceptor.adapters.storage.statements import Statement
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
 from preceptor.domain.ids import ConversationId, StreamId
-from preceptor.domain.log import NewEvent
+from preceptor.domain.log import Head, NewEvent
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.ports import Work
 from tests.postgres import Cluster
@@ -166,6 +166,24 @@ async def test_what_a_model_says_is_added_in_one_round_trip_to_postgres(settings
             said = [NewEvent("message.delta", '{"text":"Hello"}')]
             await preceptor.session.store.append(preceptor.session.caller.owner, stream, said, head)
     assert seen == [["BEGIN", "SELECT clock_timestamp", "WITH events", "COMMIT"]]
+
+
+@on_postgres
+async def test_what_many_models_say_at_once_is_added_in_one_round_trip_to_postgres(
+    settings: Settings, postgres: Cluster
+):
+    log_statements(settings, postgres)
+    async with open_preceptor(settings, take_up=False) as preceptor:
+        session = preceptor.session
+        heads: dict[StreamId, Head] = {}
+        for _ in range(20):
+            stream = StreamId((await preceptor.conversations.start(NEW)).conversation_id)
+            heads[stream] = await session.read(lambda work, stream=stream: work.log.head(stream)) or Head()
+        with logged(postgres) as seen:
+            said = [NewEvent("message.delta", '{"text":"Hello"}')]
+            adding = [session.store.append(session.caller.owner, stream, said, head) for stream, head in heads.items()]
+            await asyncio.gather(*adding)
+    assert seen == [["BEGIN", "SELECT clock_timestamp", *["WITH events"] * 20, "COMMIT"]]
 
 
 @on_postgres

@@ -17,6 +17,7 @@ from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import StreamId, TurnId
 from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent
 from preceptor.domain.ownership import SYSTEM
+from preceptor.engine.ports import Work
 from tests.durability.checker import check_chain, contents
 from tests.durability.forks import Forks
 
@@ -107,6 +108,51 @@ async def test_what_is_only_added_follows_what_is_there_whether_its_writer_knew_
     assert await everything(preceptor) == [first, *knew, *did_not, *never_did]
     assert [event.payload for event in (*knew, *did_not, *never_did)] == [*PAYLOADS.values()] * 3
     check_chain(rows_of(preceptor))
+
+
+async def test_of_those_that_are_added_to_together_one_that_has_grown_keeps_no_other_back(preceptor: Preceptor):
+    """Each has its own organisation, and each is added to once."""
+    store, owner = preceptor.session.store, preceptor.session.caller.owner
+    owners = [owner.model_copy(update={"org_id": f"org-{number % 3}"}) for number in range(9)]
+    firsts: list[Event] = []
+    for number, one in enumerate(owners):
+        stream, new = StreamId(f"stream-{number}"), [NewEvent("began", "{}")]
+        firsts += await store.write(one, lambda work, stream=stream, new=new: work.log.start(stream, new))
+    grown = [NewEvent("meanwhile", "{}")]
+    await store.write(owners[4], lambda work: work.log.append(firsts[4].stream, grown))
+    said = [NewEvent("said", "{}")]
+    adding = [
+        store.append(one, first.stream, said, head_after(first)) for one, first in zip(owners, firsts, strict=True)
+    ]
+    added = await asyncio.gather(*adding)
+    assert [event.seq for [event] in added] == [2, 2, 2, 2, 3, 2, 2, 2, 2]
+    for one, first, [event] in zip(owners, firsts, added, strict=True):
+        rows = await store.read(one, lambda work, stream=first.stream: work.log.after(stream, 0, 10))
+        assert (rows[0], rows[-1]) == (first, event)
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)  # on SQLite one writes at a time
+async def test_a_stream_that_someone_holds_keeps_no_other_back(preceptor: Preceptor):
+    store, owner = preceptor.session.store, preceptor.session.caller.owner
+    [held] = await begin(preceptor)
+    new = [NewEvent("began", "{}")]
+    [free] = await store.write(owner, lambda work: work.log.start(StreamId("free"), new))
+    holds, let_go = asyncio.Event(), asyncio.Event()
+
+    async def hold(work: Work) -> None:
+        await work.log.hold(STREAM)
+        holds.set()
+        await let_go.wait()
+
+    holding = asyncio.create_task(store.write(owner, hold))
+    await holds.wait()
+    said = [NewEvent("said", "{}")]
+    waits = asyncio.create_task(store.append(owner, STREAM, said, head_after(held)))
+    [added] = await store.append(owner, free.stream, said, head_after(free))
+    assert (added.seq, waits.done()) == (2, False)
+    let_go.set()
+    await holding
+    assert [event.seq for event in await waits] == [2]
 
 
 async def test_who_was_fenced_off_adds_nothing_also_at_the_very_end_that_he_knows(preceptor: Preceptor):

@@ -155,20 +155,25 @@ async def test_a_connection_that_is_cut_fails_one_request_and_loses_nothing(
 @covers("F6")
 @pytest.mark.parametrize("arrives", [False, True], ids=["before it arrives", "after it was carried out"])
 async def test_what_is_only_added_is_there_once_though_no_one_could_say_whether_it_was(house: House, arrives: bool):
+    """Also what is added to several streams in one transaction."""
     store, owner = house.preceptor.session.store, house.preceptor.session.caller.owner
-    started = (await house.start("one")).json()
-    stream = StreamId(started["conversationId"])
-    head = await house.preceptor.session.read(lambda work: work.log.head(stream))
+    heads: dict[StreamId, Head] = {}
+    for title in ("one", "two", "three"):
+        stream = StreamId((await house.start(title)).json()["conversationId"])
+        head = await house.preceptor.session.read(lambda work, stream=stream: work.log.head(stream))
+        assert head is not None
+        heads[stream] = head
     (house.proxy.leave_unanswered if arrives else house.proxy.lose)(b"WITH found")
     for number in range(TIMES):
-        assert head is not None
         cuts = house.proxy.cuts
-        [added] = await store.append(owner, stream, [NewEvent("said", str(number))], head)
+        said = [NewEvent("said", str(number))]
+        added = await asyncio.gather(*(store.append(owner, stream, said, head) for stream, head in heads.items()))
         assert house.proxy.cuts > cuts
-        head = Head(added.seq, added.hash, added.epoch)
-    events = await house.preceptor.session.read(lambda work: work.log.after(stream, 1, 2 * TIMES))
-    assert [event.payload for event in events] == [str(number) for number in range(TIMES)]
-    check_chain([row for row in contents(house.database).events if row.stream == stream])
+        heads = {event.stream: Head(event.seq, event.hash, event.epoch) for [event] in added}
+    for stream in heads:
+        events = await house.preceptor.session.read(lambda work, stream=stream: work.log.after(stream, 1, 2 * TIMES))
+        assert [event.payload for event in events] == [str(number) for number in range(TIMES)]
+        check_chain([row for row in contents(house.database).events if row.stream == stream])
     await until(lambda: house.in_use() == 0)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import quote
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from preceptor.adapters.storage.adding import Addition, Additions
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.log import sealed_after
 from preceptor.adapters.storage.postgres_executor import PostgresExecutor
@@ -53,6 +54,8 @@ One whose process stands still is ended, so that what it holds does not keep oth
 TENANT_ROLE = "preceptor_tenant"
 FENCE = "SELECT clock_timestamp(), set_config('role', {role}, true), set_config('preceptor.org', {org}, true)"
 """Puts up the fence and reads the clock. The role `none` means: stay who you are."""
+ADDING: Final = f"{FENCE}, set_config('lock_timeout', '250', true)"
+"""Milliseconds: one stream that someone holds does not keep those waiting who are added to with it."""
 READING: Final = f"BEGIN READ ONLY; {FENCE}"
 WRITING: Final = f"BEGIN; {FENCE}"
 BLIND: Final = f"BEGIN ISOLATION LEVEL READ COMMITTED; {FENCE}"
@@ -83,6 +86,7 @@ class PostgresStore:
         self._role = role
         self._silence = silence
         self._committed = committed
+        self._additions = Additions(self._added)
         self._heard = datetime.now(UTC), time.monotonic()
         """What PostgreSQL's clock said last, and when that was."""
         self._queues: defaultdict[OrgId, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -125,7 +129,10 @@ class PostgresStore:
         return result
 
     async def append(self, owner: Owner, stream: StreamId, new: Sequence[NewEvent], head: Head) -> list[Event]:
-        """In one round trip, where the stream ends in `head`. Where it may not, or nobody knows, in the usual way."""
+        """In one round trip for all who add at the same time, where the stream ends in `head`.
+
+        Where it may not, or nobody knows, in the usual way.
+        """
         at, heard = self._heard
         now = at + timedelta(seconds=time.monotonic() - heard)
         wanted = sealed_after(head, owner.org_id, stream, new, now)
@@ -136,7 +143,7 @@ class PostgresStore:
                 return wanted  # it was written, only no one could say so
             return await work.log.append(stream, new, epoch=head.epoch)
 
-        added = wanted if await self._added(owner, head, wanted) else await self.write(owner, program)
+        added = wanted if await self._additions.add(head, wanted) else await self.write(owner, program)
         if added is wanted:
             self.tails.wake([((owner.org_id, stream), wanted)])
         return added
@@ -154,9 +161,9 @@ class PostgresStore:
     async def close(self) -> None:
         await self._pool.close(timeout=2)
 
-    def _tell(self, began: float) -> None:
+    def _tell(self, began: float, transactions: int = 1) -> None:
         if self._committed is not None:
-            self._committed(1, time.perf_counter() - began)
+            self._committed(transactions, time.perf_counter() - began)
 
     async def _settle(self, owner: Owner, program: Program[Result]) -> Result:
         """Run again what lost a race, this time in a queue."""
@@ -199,14 +206,15 @@ class PostgresStore:
         self.tails.wake(work.grown)
         return result
 
-    async def _added(self, owner: Owner, head: Head, wanted: Sequence[Event]) -> bool:
-        """False if the stream does not end in `head` any more, or if nobody can say what became of it."""
-        began, added = time.perf_counter(), False
-        with suppress(psycopg.OperationalError, psycopg.InterfaceError, OSError):
+    async def _added(self, additions: Sequence[Addition]) -> Sequence[bool]:
+        """False for a stream that does not end where it was thought to; for all if nobody can say what happened."""
+        began = time.perf_counter()
+        try:
             async with self._connected() as executor:
-                added = await executor.append(_opening(BLIND, self._role, owner.org_id), head, wanted)
-        if added:
-            self._tell(began)
+                added = await executor.append(partial(_opening, ADDING, self._role), additions)
+        except (psycopg.Error, OSError):
+            return [False] * len(additions)
+        self._tell(began, sum(added))
         return added
 
     @asynccontextmanager

@@ -1,19 +1,22 @@
 """Statements on one connection to PostgreSQL, in as few round trips as can be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, LiteralString, cast
 
 import msgspec
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.adapt import Transformer
 
+from preceptor.adapters.storage.adding import Addition
 from preceptor.adapters.storage.connection import Heads
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.ready.log import ADD, MOVE_FROM
 from preceptor.adapters.storage.silence import Watch
 from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.trails import Ends
-from preceptor.domain.log import Event, Head
+from preceptor.domain.ids import OrgId
 
 ROWS = 50
 """Most in one statement."""
@@ -57,22 +60,33 @@ class PostgresExecutor(msgspec.Struct):
         told, self.later, self.size = "; ".join((*self.later, *statements)), [], 0
         return await self.connection.execute(cast("LiteralString", told), prepare=False)
 
-    async def append(self, opening: str, head: Head, sealed: Sequence[Event]) -> bool:
-        """A whole transaction that does nothing but add to a stream, in one round trip.
+    async def append(self, fence: Callable[[OrgId], str], additions: Sequence[Addition]) -> list[bool]:
+        """A whole transaction that does nothing but add to streams, in one round trip.
 
-        False if the stream does not end in `head` any more: then nothing is added.
+        False for a stream that does not end in its `head` any more: to that one nothing is added.
         """
-        last = sealed[-1]
-        move = (last.seq, last.hash, last.org, last.stream, head.seq, head.hash, head.epoch)
-        rows = [value for event in sealed for value in msgspec.structs.astuple(event)]
-        statement = ADD.of_rows_if(MOVE_FROM, len(sealed))
-        added = self._literally(statement, (*move, *rows))
+        told, rows = ["BEGIN ISOLATION LEVEL READ COMMITTED"], [0]
+        for org, of_one in groupby(additions, key=attrgetter("org")):
+            told.append(fence(org))
+            rows.append(0)
+            for one in of_one:
+                told.append(self._addition(one))
+                rows.append(len(one.sealed))
         reach("postgres.before-commit")
-        cursor = await self.send(opening, added, "COMMIT")
+        cursor = await self.send(*told, "COMMIT")
         reach("postgres.after-commit")
-        cursor.nextset()
-        cursor.nextset()
-        return cursor.rowcount == len(sealed)
+        found: list[bool] = []
+        for wanted in rows:
+            if wanted:
+                found.append(cursor.rowcount == wanted)
+            cursor.nextset()
+        return found
+
+    def _addition(self, one: Addition) -> str:
+        head, last = one.head, one.sealed[-1]
+        move = (last.seq, last.hash, last.org, last.stream, head.seq, head.hash, head.epoch)
+        rows = [value for event in one.sealed for value in msgspec.structs.astuple(event)]
+        return self._literally(ADD.of_rows_if(MOVE_FROM, len(one.sealed)), (*move, *rows))
 
     async def _execute(self, statement: Statement, values: Row) -> AsyncCursor[Row]:
         if self.later:
