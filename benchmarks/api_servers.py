@@ -183,7 +183,7 @@ async def serve_preceptor(port: int, folder: Path) -> None:
     async with open_preceptor(settings) as preceptor:
         server = Server(create_app(preceptor))
         with server.heeding_signals():
-            await server.serve([listen(settings)])
+            await server.serve([listen(settings.host, settings.port)])
 
 
 def main(name: str, port: int, folder: Path) -> None:

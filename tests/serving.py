@@ -23,6 +23,7 @@ PATIENCE = 30.0
 ADDRESS = re.compile(r"is running on (http\S+)")
 LINK = re.compile(r"(http\S+/login\?token=\S+)")
 WORKER = re.compile(r"is working as (\S+)\.")
+ASKED_AT = re.compile(r"says how it is on (http\S+)/readyz")
 LAST_WORD = "Ctrl-C"
 
 
@@ -118,9 +119,21 @@ def _ready(printed: str) -> bool:
         return False
 
 
+@dataclass(frozen=True)
+class Working:
+    name: str
+    process: Process
+    url: str | None
+    """Where it says how it is, if it has a port."""
+
+    def client(self) -> httpx2.Client:
+        assert self.url
+        return httpx2.Client(base_url=self.url, trust_env=False)
+
+
 @contextmanager
-def working(data_dir: Path, **environment: str) -> Generator[str]:
-    """Run `preceptor worker` until the block ends; its name."""
+def working(data_dir: Path, **environment: str) -> Generator[Working]:
+    """Run `preceptor worker` until the block ends."""
     data_dir.mkdir(parents=True, exist_ok=True)
     reading, writing = os.pipe()
     process = Warm(["worker"], data_dir, clean(data_dir, **environment), (None, writing, 2))
@@ -130,6 +143,7 @@ def working(data_dir: Path, **environment: str) -> Generator[str]:
             said = heard.readline().decode()
             named = WORKER.search(said)
             assert named, f"The worker did not start: {said}"
-            yield named[1]
+            asked = ASKED_AT.search(heard.readline().decode()) if "PRECEPTOR_WORKER_PORT" in environment else None
+            yield Working(named[1], process, asked and asked[1])
         finally:
             end(process)

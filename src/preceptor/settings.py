@@ -147,6 +147,13 @@ class Settings(Readable):
     worker_concurrency: int = Field(
         default=16, ge=1, le=10_000, description="With dbos: most turns, executions and replays, each, in one worker."
     )
+    worker_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port on which a worker says how it is: /healthz, /readyz and /metrics; 0 picks a free one. "
+        "Default: none.",
+    )
     org_concurrency: int = Field(
         default=64, ge=1, le=100_000, description="With dbos: the same for one organisation, in all workers together."
     )

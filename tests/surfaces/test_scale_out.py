@@ -85,7 +85,7 @@ def test_what_one_server_accepts_any_worker_carries_out_and_any_server_streams(
         assert (waits.status_code, waits.json()["code"]) == (409, "turn_in_progress")
         other, _ = begin(here, "go second")
         assert there.post(f"/api/conversations/{other}/cancel").json()["status"] == "cancelled"
-        names = {opened.enter_context(working(tmp_path / name, **environment)) for name in ("one", "other")}
+        names = {opened.enter_context(working(tmp_path / name, **environment)).name for name in ("one", "other")}
         told = followed(there, f"/api/conversations/{place}/events")
         kinds = [kind for kind, _ in told]
         assert {"turn.accepted", "message.delta", "tool.completed", "delegation.closed"} <= {*kinds}
@@ -115,11 +115,16 @@ def test_a_message_that_is_sent_twice_for_the_background_is_accepted_twice_and_s
             assert followed(client, f"/api/conversations/{place}/events")[-1][0] == "turn.completed"
 
 
-def test_the_compose_file_starts_commands_with_settings_that_there_are():
+def composed() -> dict[str, Any]:
+    """Our services of the compose file."""
     file = Path(__file__).parents[2] / "deploy" / "compose.scale-out.yaml"
     services = yaml.safe_load(file.read_text(encoding="utf-8"))["services"]
-    ours = {name: one for name, one in services.items() if one["image"] == "preceptor"}
-    assert {tuple(one["command"]) for one in ours.values()} == {("preceptor", "serve"), ("preceptor", "worker")}
+    return {name: one for name, one in services.items() if one["image"] == "preceptor"}
+
+
+def test_the_compose_file_starts_commands_with_settings_that_there_are():
+    ours = composed()
+    assert {tuple(one["command"]) for one in ours.values()} == {("serve",), ("worker",)}
     known = {f"PRECEPTOR_{name.upper()}" for name in Settings.model_fields}
     for one in ours.values():
         assert one["environment"].keys() <= known

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,8 @@ QUEUES = ("turn", "execution", "replay")
 """One for each kind: an execution waits for turns and replays, and those for nothing, so none waits for ever."""
 FORGOTTEN_AFTER = timedelta(hours=1)
 AT_ONCE = 1000
+NEGLECTED_AFTER = 5.0
+"""Seconds without a look into a queue that should be looked into ten times a second."""
 DONE = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _log = structlog.get_logger(__name__)
 
@@ -49,6 +52,8 @@ class Queues(msgspec.Struct):
     client: DBOSClient
     engine: sa.Engine
     pool: ThreadPoolExecutor = msgspec.field(default_factory=lambda: ThreadPoolExecutor(4, "errands"))
+    looked: dict[str, float] = {}
+    """When this process last looked into each queue out of which it takes errands."""
 
     @classmethod
     async def open(cls, url: str) -> "Queues":
@@ -103,6 +108,10 @@ class Queues(msgspec.Struct):
         if found:
             self.client.delete_workflows([one.workflow_id for one in found])
         return True
+
+    def neglected(self) -> tuple[str, ...] | None:
+        since = time.monotonic() - NEGLECTED_AFTER
+        return tuple(name for name, at in self.looked.items() if at < since) if self.looked else None
 
     async def tidy(self, holds: Holds, lease: timedelta) -> None:
         """Give back the places of workers who are gone, and forget what was done long ago."""

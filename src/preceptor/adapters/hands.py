@@ -1,17 +1,20 @@
 """A worker: takes errands out of the queues, as many as it has room for, and does chores when it is their time."""
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
-from threading import Lock
+from threading import Lock, current_thread
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 import structlog
 from dbos import DBOS, DBOSConfig, ScheduleInput
+from sqlalchemy import event
 
 from preceptor.adapters.errands import APPLICATION, CARRY, QUEUES, VERSION, Json, Queues, quieten, read_errand
 from preceptor.domain.errors import CannotStart
@@ -68,6 +71,7 @@ async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
     dbos = _initialised(queues.engine, worker)
     schedules = [_schedule(name, when, chore) for name, (when, chore) in worker.chores.items()]
     quieten()
+    _notice_looks(queues)
     try:
         DBOS.launch()
         await _register(worker.room)
@@ -82,6 +86,18 @@ async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
         await queues.apart(DBOS.destroy, destroy_registry=True)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())  # its own was taken away by DBOS
         _one_worker.release()
+
+
+def _notice_looks(queues: Queues) -> None:
+    """DBOS looks into each queue from a thread of its own, which can be held up while all others go on."""
+    threads = {f"queue-worker-{name}": name for name in QUEUES}
+
+    def notice(*_: object) -> None:
+        if (name := threads.get(current_thread().name)) is not None:
+            queues.looked[name] = time.monotonic()
+
+    queues.looked = dict.fromkeys(QUEUES, -math.inf)
+    event.listen(queues.engine, "after_cursor_execute", notice)
 
 
 def _initialised(engine: sa.Engine, worker: Worker) -> DBOS:

@@ -34,3 +34,7 @@ class Errands(Protocol):
         It never fails: what cannot be sent now is found by the watch, and sent then.
         """
         ...
+
+    def neglected(self) -> tuple[str, ...] | None:
+        """Queues into which this process has not looked lately; None where others take errands out of them."""
+        ...

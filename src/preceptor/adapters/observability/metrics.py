@@ -7,6 +7,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from preceptor.domain.turns.decisions import guard_status
 from preceptor.domain.turns.turn import Turn
+from preceptor.engine.hearing import Hearers
+from preceptor.engine.traced import TurnTracer
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -119,6 +121,10 @@ class Metrics:
             Counter("preceptor_webhook_attempts_total", "Messages posted to webhooks.", ("outcome",), registry=here)
         )
         self._streams_open = Gauge("preceptor_streams_open", "Event streams being read right now.", registry=here)
+
+    def hearers(self, tracer: TurnTracer | None = None) -> Hearers:
+        """Hearers that count; turns are traced by `tracer`."""
+        return Hearers(self.commit, self.turn, lambda taken: self.webhook_attempt(taken=taken), tracer)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """`route` is the pattern (`/api/agents/{id}`), never the path: each new value is kept for ever."""

@@ -77,8 +77,7 @@ class Welcome(msgspec.Struct, frozen=True):
         for label, value, note in self._lines(url, token, key_is_ours=key_is_ours):
             said = f"  ({note})" if note else ""
             say(f"  {label:<{LABEL}}", (value, "bold"), (said, "dim"))
-        if not _answers_those_it_hears(self.settings):
-            warn("Only requests for loopback names are answered: add the names people use to PRECEPTOR_ALLOWED_HOSTS.")
+        warn_of_deaf_ears(self.settings)
 
     def _lines(self, url: str, token: str, *, key_is_ours: bool) -> Iterator[tuple[str, str, str]]:
         yield "Sign in", f"{url}/login?token={token}", "works once, within 15 minutes"
@@ -147,19 +146,16 @@ def _run(settings: "Settings", welcome: Welcome) -> None:
 async def _serve(settings: "Settings", welcome: Welcome) -> None:
     from preceptor.adapters.observability.metrics import Metrics
     from preceptor.app import open_preceptor
-    from preceptor.engine.hearing import Hearers
     from preceptor.surfaces.cli.server import Server, listen
     from preceptor.surfaces.cli.upkeep import Upkeep
     from preceptor.surfaces.http import create_app
 
     metrics, tracing = Metrics(), _tracing(settings)
     try:
-        hearers = Hearers(
-            metrics.commit, metrics.turn, lambda taken: metrics.webhook_attempt(taken=taken), tracing.tracer
-        )
+        hearers = metrics.hearers(tracing.tracer)
         async with open_preceptor(settings, hearers=hearers, adopt_key=_adopts(settings)) as preceptor:
             server = Server(create_app(preceptor, metrics, tracing))
-            with listen(settings) as socket, server.heeding_signals():
+            with listen(settings.host, settings.port) as socket, server.heeding_signals():
                 url = address(settings.host, socket.getsockname()[1])
                 preceptor.announce(url)
                 key_is_ours = await _is_known(preceptor, settings.secrets().admin_key)
@@ -214,8 +210,9 @@ def _without_password(url: str) -> str:
     return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
 
 
-def _answers_those_it_hears(settings: "Settings") -> bool:
+def warn_of_deaf_ears(settings: "Settings") -> None:
     """Listening beyond loopback is of no use while every name but loopback is refused."""
     from preceptor.settings import LOOPBACK
 
-    return settings.host in LOOPBACK or not set(settings.allowed_hosts) <= set(LOOPBACK)
+    if settings.host not in LOOPBACK and set(settings.allowed_hosts) <= set(LOOPBACK):
+        warn("Only requests for loopback names are answered: add the names people use to PRECEPTOR_ALLOWED_HOSTS.")

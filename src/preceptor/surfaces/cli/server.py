@@ -20,7 +20,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from preceptor.adapters.observability.logs import logger
 from preceptor.domain.errors import CannotStart
-from preceptor.settings import Settings
 
 LARGEST_HEAD = 65_536
 HEAD_PATIENCE = 10.0
@@ -153,28 +152,29 @@ class Server(uvicorn.Server):
             last_resort.daemon = True
             last_resort.start()
         self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.stop()
+
+    def stop(self) -> None:
         self.should_exit = True
         self._stopping.set()
 
 
-def listen(settings: Settings) -> socket.socket:
-    """Take the port, or say in one sentence why it cannot be had."""
-    host, port = settings.host.strip("[]"), settings.port
+def listen(host: str, port: int, setting: str = "PRECEPTOR_PORT") -> socket.socket:
+    """Take the port, or say in one sentence why it cannot be had; `setting` is where it comes from."""
+    host = host.strip("[]")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotStart(_why_not(error, host, port)) from error
+        raise CannotStart(_why_not(error, host, port, setting)) from error
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _why_not(error: OSError, host: str, port: int, setting: str) -> str:
     match error.errno:
         case errno.EADDRINUSE:
-            return (
-                f"Port {port} of {host} is in use by another program. Stop that one, or choose another PRECEPTOR_PORT."
-            )
+            return f"Port {port} of {host} is in use by another program. Stop that one, or choose another {setting}."
         case errno.EACCES:
-            return f"Port {port} is reserved for the system. Choose a PRECEPTOR_PORT above 1023."
+            return f"Port {port} is reserved for the system. Choose a {setting} above 1023."
         case _:
             return f"PRECEPTOR_HOST={host} is not an address of this machine. Set it to 127.0.0.1, or to one that is."
 

@@ -1,5 +1,6 @@
 """`preceptor worker`."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,12 +8,15 @@ import typer
 
 from preceptor import __version__
 from preceptor.domain.errors import CannotStart
+from preceptor.surfaces.cli.addresses import address
 from preceptor.surfaces.cli.console import say
+from preceptor.surfaces.cli.serve import hide, quieten, warn_of_deaf_ears
 
 if TYPE_CHECKING:
     import asyncio
 
     from preceptor.settings import Settings
+    from preceptor.surfaces.cli.answering import Port
 
 DEADLINE = 15.0
 """Seconds after which a worker that was told to stop is gone, whatever still hangs. Others take up what it was at."""
@@ -29,22 +33,34 @@ def worker(
         int | None,
         typer.Option(help="Most turns, executions and replays, each, at once (PRECEPTOR_WORKER_CONCURRENCY)."),
     ] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (PRECEPTOR_HOST, 127.0.0.1).")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Port for /healthz, /readyz and /metrics; 0 picks a free one (PRECEPTOR_WORKER_PORT, none)."),
+    ] = None,
 ) -> None:
     """Carry out what servers accept: background turns, executions and replays.
 
     Needs PRECEPTOR_RUNNER=dbos and PostgreSQL, with the same settings as the
     servers. Start as many as you like, anywhere. A worker that dies is found
     out, and others go on where it was; one that is told to stop finishes what
-    it can within 5 seconds and leaves the rest to them.
+    it can within 5 seconds and leaves the rest to them. With a port it says how
+    it is to whoever may ask a server: /healthz, /readyz and /metrics.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
       PRECEPTOR_RUNNER=dbos preceptor worker --database-url postgresql://me:secret@db/preceptor
+      PRECEPTOR_RUNNER=dbos preceptor worker --port 3004
     """
     from preceptor.adapters.observability.logs import configure_logs
     from preceptor.settings import Settings
-    from preceptor.surfaces.cli.serve import hide, quieten
 
-    given = {"data_dir": data_dir, "database_url": database_url, "worker_concurrency": concurrency}
+    given = {
+        "data_dir": data_dir,
+        "database_url": database_url,
+        "worker_concurrency": concurrency,
+        "host": host,
+        "worker_port": port,
+    }
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
     _require_queues(settings)
     configure_logs(settings.log_level, settings.log_format)
@@ -70,25 +86,41 @@ def _run(settings: "Settings") -> None:
 
     import uvloop
 
+    port = _port(settings)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_work(settings))
+        runner.run(_work(settings, port))
 
 
-async def _work(settings: "Settings") -> None:
+def _port(settings: "Settings") -> "Port | None":
+    """Before anything else: who cannot have it has taken up nothing yet."""
+    if settings.worker_port is None:
+        return None
+    from preceptor.surfaces.cli.answering import Port
+
+    return Port.take(settings.host, settings.worker_port)
+
+
+async def _work(settings: "Settings", port: "Port | None") -> None:
     import asyncio
     import signal
 
     from preceptor.app import open_preceptor
+    from preceptor.engine.hearing import NOBODY
 
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    async with open_preceptor(settings, worker=True) as preceptor:
+    hearers = NOBODY if port is None else port.metrics.hearers()
+    async with open_preceptor(settings, hearers=hearers, worker=True) as preceptor:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, stopping)
         name = preceptor.session.means.worker
         say("Preceptor ", __version__, " is working as ", (name, "bold green"), ". Stop it with Ctrl-C.")
-        await stopping.wait()
-        say("Stopping: what is not done in a moment is left to others.")
+        async with nullcontext() if port is None else port.answering(preceptor):
+            if port is not None:
+                say("It says how it is on ", (address(settings.host, port.number), "bold green"), "/readyz")
+                warn_of_deaf_ears(settings)
+            await stopping.wait()
+            say("Stopping: what is not done in a moment is left to others.")
 
 
 def _stop(stopping: "asyncio.Event") -> None:

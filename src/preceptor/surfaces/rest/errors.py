@@ -50,7 +50,8 @@ async def routing(request: Request, error: Exception) -> Response:
     """Unknown path, wrong method: what the router says, in our shape."""
     assert isinstance(error, HTTPException)
     code = _STATUS_CODES.get(error.status_code, "http_error")
-    detail = f"{request.method} {request.url.path} is not something this server does. See /openapi.json."
+    where = f" See {request.app.openapi_url}." if request.app.openapi_url else ""
+    detail = f"{request.method} {request.url.path} is not something this server does.{where}"
     problem = Problem(title=error.detail, status=error.status_code, code=code, detail=detail)
     return render(request, problem, {"Allow": allowed(request)} if error.status_code == 405 else None)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from collections.abc import Iterator
 from typing import Literal
 
 from fastapi import Request, Response
@@ -67,7 +68,7 @@ async def metrics(request: Request) -> Response:
 
 
 async def look(preceptor: Preceptor) -> Readiness:
-    checks = (await _database(preceptor), _disk(preceptor))
+    checks = (await _database(preceptor), _disk(preceptor), *_queues(preceptor))
     return Readiness(ready=all(check.ok for check in checks), checks=checks)
 
 
@@ -93,3 +94,12 @@ def _disk(preceptor: Preceptor) -> Check:
     share = usage.free / usage.total
     detail = f"{share:.0%} of the disk is free."
     return Check(name="disk", ok=share >= LEAST_FREE, detail=detail if share >= LEAST_FREE else f"Only {detail}")
+
+
+def _queues(preceptor: Preceptor) -> Iterator[Check]:
+    """Of a process that takes work out of them."""
+    errands = preceptor.session.means.errands
+    neglected = None if errands is None else errands.neglected()
+    if neglected is not None:
+        said = f"No work is taken out of: {', '.join(neglected)}." if neglected else "Work is taken out of all."
+        yield Check(name="queues", ok=not neglected, detail=said)
