@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from preceptor import open_preceptor
-from tests.adapters.model_server import serving
+from tests.adapters.model_server import http, serving
 from tests.adapters.test_counters import traced
 from tests.durability.announcing import BRIEF, Order, publish, settings_of
 from tests.surfaces.receiving import TAKEN, arrived, office
@@ -44,6 +44,20 @@ async def test_with_the_last_webhook_gone_it_waits_for_another(tmp_path: Path):
             again = await at.hook()
             await at.publish("Another")
             await at.until(again["webhookId"], "delivered")
+
+
+async def test_what_is_announced_or_due_again_here_is_sent_although_no_one_looks_for_a_minute(tmp_path: Path):
+    async with serving(http(500, b""), TAKEN) as receiver:
+        order = Order(f"sqlite:///{tmp_path}/preceptor.db", str(tmp_path), receiver.url, "")
+        settings = settings_of(order).model_copy(update={"webhook_retry_seconds": 0.01})
+        async with open_preceptor(settings) as preceptor:
+            with traced(preceptor) as seen:
+                while "SELECT webhooks" not in seen:  # noqa: ASYNC110 - it goes on by itself
+                    await asyncio.sleep(0.01)
+            await preceptor.webhooks.create(url=receiver.url)
+            await publish(preceptor)
+            first, again = await arrived(receiver, 2)
+    assert first.id == again.id
 
 
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)

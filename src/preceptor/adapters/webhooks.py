@@ -1,8 +1,6 @@
 """Webhooks: one call each, to addresses that the operator allows, through the one way out."""
 
-import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +18,6 @@ LARGEST_ANSWER = 1_000_000
 class EgressWebhooks:
     allowed: Iterable[str]
     egress: Egress = field(init=False)
-    made: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def __post_init__(self) -> None:
         doors = [door for one in self.allowed for door in doors_of(one)]
@@ -40,15 +37,6 @@ class EgressWebhooks:
             raise NotSent(f"The address cannot be reached ({type(error).__name__}).") from None
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise NoAnswer(f"No answer came ({type(error).__name__}); it may have arrived all the same.") from None
-
-    def one_was_made(self) -> None:
-        self.made.set()
-
-    async def until_one_is_made(self, seconds: float | None) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self.made.wait()
-        self.made.clear()
 
     async def close(self) -> None:
         await self.egress.close()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from preceptor.domain.ids import OrgId
+from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.providers import Url
 from preceptor.domain.value import ANY_TEXT, Json, Value, left_out
 
@@ -18,6 +18,8 @@ LONGEST_PAUSE = 6 * 3600.0
 GROWTH = 4
 MOST = 100
 """Webhooks of one organisation."""
+OUTBOX = StreamId("outbox")
+"""Heard of like a stream when there is more to send; it is not in the log."""
 
 
 class Happening(StrEnum):

@@ -5,7 +5,7 @@ another: each arrives at least once, under the same id.
 """
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import OrgId
-from preceptor.domain.ownership import SYSTEM, Caller
+from preceptor.domain.ownership import INSTALLATION, SYSTEM, Caller
 from preceptor.domain.webhook_secrets import Keyring, signed
-from preceptor.domain.webhooks import GONE, Attempt, Delivery, DeliveryStatus, Webhook, pause_after
+from preceptor.domain.webhooks import GONE, OUTBOX, Attempt, Delivery, DeliveryStatus, Webhook, pause_after
 from preceptor.engine.audit import note
 from preceptor.engine.calling_out import NoWebhooks
 from preceptor.engine.ports import Work
@@ -26,8 +26,8 @@ PATIENCE = 15.0
 """Seconds for one answer."""
 LOOK_EVERY = 0.25
 """Seconds at least between two looks at what is due."""
-LOOKS = 10
-"""Looks at what is due between two looks at whether there still is a webhook."""
+ALONE, AMONG_OTHERS = 60, 5
+"""Beats after which one looks although nothing is due or was announced here: another process may have done that."""
 AT_ONCE = 32
 FOR_ONE = 4
 """Messages on their way to one webhook: one that does not answer holds up no other."""
@@ -53,48 +53,52 @@ class Deliveries(msgspec.Struct, frozen=True):
 
     async def go_on(self, *, alone: bool) -> None:
         """Until it is stopped. Where no other process can be at work, what was claimed was left behind."""
-        means = self.session.means
-        released, looks = not alone, 0
-        while True:
-            try:
-                if looks % LOOKS == 0:
-                    await self._until_someone_is_told(alone=alone)
-                looks += 1
-                if not released:
-                    await self._release()
-                    released = True
-                await self.send_due()
-            except (Unavailable, DiskFull):
-                pass  # the next beat finds it again
-            except Exception as error:  # noqa: BLE001 - whatever happens, others are still to be told
-                means.runner.report("the delivery of messages", error)
-            await means.runner.pause(max(means.beat, LOOK_EVERY))
-
-    async def _until_someone_is_told(self, *, alone: bool) -> None:
-        """Without any webhook there is nothing to look for. Another process may make the first."""
-        means = self.session.means
-        while means.webhooks is not None and not await self.session.read(lambda work: work.webhooks.any()):
-            await means.webhooks.until_one_is_made(None if alone else means.beat * LOOKS)
+        means, released = self.session.means, not alone
+        longest = means.beat * (ALONE if alone else AMONG_OTHERS)
+        with self.session.store.tail(INSTALLATION, OUTBOX) as outbox:
+            while True:
+                rest = 0.0
+                try:
+                    if not released:
+                        await self._release()
+                        released = True
+                    rest = await self.send_due(longest)
+                except (Unavailable, DiskFull):
+                    pass  # the next beat finds it again
+                except Exception as error:  # noqa: BLE001 - whatever happens, others are still to be told
+                    means.runner.report("the delivery of messages", error)
+                await means.runner.pause(max(means.beat, LOOK_EVERY))
+                await outbox.heard(rest)
 
     async def _release(self) -> None:
         """Take up what other processes were about to send: they are gone."""
         worker, soon = self.session.means.worker, timedelta(seconds=PATIENCE) + self.session.means.lease
-        if await self.session.read(lambda work: work.deliveries.due(work.now + soon + soon, 1)):
+        if (await self._waiting(soon + soon, 1))[1]:
             await self.session.write(lambda work: work.deliveries.release(worker, work.now))
 
-    async def send_due(self) -> None:
-        """Begin to send what is due, as much as there is room for."""
-        means = self.session.means
+    async def _waiting(self, ahead: timedelta, most: int) -> tuple[datetime, list[tuple[OrgId, Delivery]]]:
+        """What is due now or soon, and what time it is. Without any webhook there is nothing to look for."""
+
+        async def program(work: Work) -> tuple[datetime, list[tuple[OrgId, Delivery]]]:
+            told = await work.webhooks.any()
+            return work.now, await work.deliveries.due(work.now + ahead, most) if told else []
+
+        return await self.session.read(program)
+
+    async def send_due(self, longest: float) -> float:
+        """Begin to send what is due, as much as there is room for. Seconds until something is, `longest` at most."""
         for one in [name for name, (_, handle) in self.on_the_way.items() if handle.ended]:
             del self.on_the_way[one]
-        for org, delivery in await self.session.read(lambda work: work.deliveries.due(work.now, AT_ONCE * FOR_ONE)):
+        now, waiting = await self._waiting(timedelta(seconds=longest), AT_ONCE * FOR_ONE)
+        for org, delivery in waiting:
             ours = [webhook for webhook, _ in self.on_the_way.values()]
-            if len(ours) >= AT_ONCE:
-                return
+            if _seconds_until(delivery, now) or len(ours) >= AT_ONCE:
+                break
             id_ = delivery.delivery_id
             if id_ not in self.on_the_way and ours.count(delivery.webhook_id) < FOR_ONE:
-                handle = means.runner.spawn(f"delivery {id_}", self._delivered(org, delivery))
+                handle = self.session.means.runner.spawn(f"delivery {id_}", self._delivered(org, delivery))
                 self.on_the_way[id_] = delivery.webhook_id, handle
+        return _seconds_until(waiting[0][1], now) if waiting else longest
 
     async def _delivered(self, org: OrgId, delivery: Delivery) -> None:
         owner = SYSTEM.owner.model_copy(update={"org_id": org})
@@ -155,6 +159,11 @@ class Deliveries(msgspec.Struct, frozen=True):
                 await _switch_off(work, session, row[0], why)
 
         await session.write(program)
+
+
+def _seconds_until(delivery: Delivery, now: datetime) -> float:
+    assert delivery.next_attempt_at is not None
+    return max(0.0, (delivery.next_attempt_at - now).total_seconds())
 
 
 async def _switch_off(work: Work, session: Session, webhook: Webhook, why: str) -> None:

@@ -118,6 +118,10 @@ class Tail(Protocol):
         """Wait until there may be more, or for `patience` seconds."""
         ...
 
+    async def heard(self, patience: float) -> None:
+        """The same, for more of this process only."""
+        ...
+
 
 class BlobRepository(Protocol):
     async def put(self, sha256: str, body: str) -> None: ...
@@ -216,12 +220,4 @@ class Webhooks(Protocol):
 
     async def call(self, method: str, url: str, headers: dict[str, str], body: bytes | None, seconds: float) -> Called:
         """Call it once. What kept it from being sent is `NotSent`; what came after, `NoAnswer`."""
-        ...
-
-    def one_was_made(self) -> None:
-        """Wake whoever waits for it."""
-        ...
-
-    async def until_one_is_made(self, seconds: float | None) -> None:
-        """Wait until a webhook was made in this process, or for so long."""
         ...

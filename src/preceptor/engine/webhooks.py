@@ -59,9 +59,7 @@ class Webhooks(msgspec.Struct, frozen=True):
             await note(work, self.session.caller, "webhook.created", webhookId=webhook_id, url=new.url)
             return MadeWebhook(**dict(webhook), secret=secret)
 
-        made_webhook = await self.session.write(program)
-        webhooks.one_was_made()
-        return made_webhook
+        return await self.session.write(program)
 
     async def change(
         self, webhook_id: str, given: WebhookChange | None = None, if_match: IfMatch = None, **fields: Any

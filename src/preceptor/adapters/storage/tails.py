@@ -43,6 +43,9 @@ class Tail(msgspec.Struct):
         whole = all(event.seq == seq for seq, event in enumerate(new, after + 1))
         return new if whole else []
 
+    async def heard(self, patience: float) -> None:
+        await _rung(self.bell, patience)
+
     async def wait(self, after: int, patience: float) -> None:
         """Return once there may be more than `after`, or after `patience` seconds."""
         if self.look_again is None:

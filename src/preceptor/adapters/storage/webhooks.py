@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.adapters.storage.connection import Transaction
+from preceptor.adapters.storage.connection import Grown, Transaction
 from preceptor.adapters.storage.ready.webhooks import (
     ADD,
     ADD_DELIVERY,
@@ -27,11 +27,14 @@ from preceptor.adapters.storage.ready.webhooks import (
     RESEAL,
 )
 from preceptor.domain.ids import OrgId
+from preceptor.domain.ownership import INSTALLATION
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.domain.webhooks import Delivery, DeliveryStatus, Webhook
+from preceptor.domain.webhooks import OUTBOX, Delivery, DeliveryStatus, Webhook
 
 LATER_THAN_ALL = "n"
 """After every id: they begin with `msg_`."""
+MORE: Grown = ((INSTALLATION, OUTBOX), [])
+"""Has whoever sends look for it, once it is committed."""
 
 
 class SqlWebhooks(msgspec.Struct, frozen=True):
@@ -78,6 +81,7 @@ class SqlDeliveries(msgspec.Struct, frozen=True):
             message=message,
             body=delivery.model_dump_json(),
         )
+        self.work.grown.append(MORE)
 
     async def keep(self, delivery: Delivery) -> None:
         """Write down how it stands. Nobody holds it any more."""
@@ -90,6 +94,8 @@ class SqlDeliveries(msgspec.Struct, frozen=True):
             to_worker=None,
             to_body=delivery.model_dump_json(),
         )
+        if delivery.status is DeliveryStatus.PENDING:
+            self.work.grown.append(MORE)
 
     async def find(self, delivery_id: str) -> Delivery | None:
         row = await self.work.one(FIND_DELIVERY, named=delivery_id)
