@@ -48,7 +48,7 @@ class PreceptorError(Exception):
         for name in own:
             given: Any = vars(cls).get(name)
             if isinstance(given, Field):
-                setattr(cls, name, given.default)  # pyright: ignore[reportUnknownMemberType]
+                setattr(cls, name, given.default)  # pyright: ignore[reportUnknownMemberType] - a fact has any type
                 if not given.init:
                     del named[name]
         cls.facts = tuple(named)

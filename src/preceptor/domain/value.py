@@ -22,7 +22,7 @@ def _whole(number: object) -> object:
 
 
 def _tuple(given: Any) -> Any:
-    return tuple(given) if isinstance(given, list) else given  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return tuple(cast("list[Any]", given)) if isinstance(given, list) else given
 
 
 AS_TUPLE = BeforeValidator(_tuple)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from preceptor.domain.ids import FamilyId, InstructionId, TaskId, TurnId, UserId
+from preceptor.domain.ids import ConversationId, FamilyId, InstructionId, TaskId, TurnId, UserId
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.replays.comparing import Digest, compared, sums_of
 from preceptor.domain.replays.facts import Accepted, Ended, Fact, Progressed, Standing, event, fold
@@ -107,7 +107,7 @@ async def _versions(work: Work, asked: NewReplay) -> Changes:
 async def _keep(run: ReplayRun, place: int, body: str, digest: Digest) -> None:
     run.digests[place] = digest
     said = msgspec.json.encode(digest).decode()
-    row = ItemRow(place, digest.conversation, not digest.same, said, body)  # pyright: ignore[reportArgumentType]
+    row = ItemRow(place, ConversationId(digest.conversation), not digest.same, said, body)
     replay_id = run.claim.row.task_id
 
     async def beside(work: Work) -> None:

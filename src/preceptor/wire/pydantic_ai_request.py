@@ -152,4 +152,4 @@ def _object(text: str) -> dict[str, Any] | None:
         found = json.loads(text or "{}")
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None  # pyright: ignore[reportUnknownVariableType]
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else None

@@ -146,7 +146,7 @@ def _schema(name: str, function: Callable[..., Any]) -> tuple[str | None, TypeAd
 
 def _reader(name: str, wanted: dict[str, Any]) -> TypeAdapter[Any]:
     strictly = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-    arguments: Any = with_config(strictly)(TypedDict(name, wanted))  # pyright: ignore[reportArgumentType]
+    arguments: Any = with_config(strictly)(TypedDict(name, wanted))  # pyright: ignore[reportArgumentType] - its fields are known only now
     try:
         return TypeAdapter(arguments)
     except PydanticUserError as error:

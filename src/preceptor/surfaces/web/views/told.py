@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Any, cast
 
 import msgspec
 
@@ -131,7 +132,7 @@ def _rules(compiled: Compiled, named: _Named, struck: Sequence[Line]) -> Section
     lines: list[Line] = []
     for name, value in told.items():
         if value or name == "mode":
-            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType]
+            text = ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)
             sources = [one for one in compiled.effective.sources if one.path.startswith(f"/{_RULES}/{name}")]
             lines.append(Line(f"- {name}: {text}", named.sources(sources)))
     return Section(_RULES, "", (*lines, *struck))
