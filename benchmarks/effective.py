@@ -26,7 +26,7 @@ from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.domain.agents import DEFAULT_AGENT
 from preceptor.domain.ids import InstructionId
 from preceptor.domain.log import Head
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Compiled, Told
 from preceptor.engine.effective import effective_now
 from preceptor.engine.ports import Work
 
@@ -143,11 +143,11 @@ class Ours:
             made.append(last.instruction_id)
         return made
 
-    async def told(self) -> Compiled:
+    async def told(self) -> Told:
         return await self.preceptor.session.read(self.now)
 
-    async def now(self, work: Work) -> Compiled:
-        return await effective_now(work, self.preceptor.session.compilations, DEFAULT_AGENT)
+    async def now(self, work: Work) -> Told:
+        return (await effective_now(work, self.preceptor.session.compilations, DEFAULT_AGENT)).told
 
     def close(self) -> None:
         self.loop.run_until_complete(self.opened.__aexit__(None, None, None))

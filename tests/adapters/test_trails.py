@@ -111,7 +111,7 @@ async def test_a_change_is_told_from_its_commit_on_and_never_before(
         compiled = now(
             preceptor.session.read(lambda w: effective_now(w, preceptor.session.compilations, DEFAULT_AGENT))
         )
-        told.append((point.removeprefix("sqlite."), compiled.prompt))
+        told.append((point.removeprefix("sqlite."), compiled.told.prompt))
 
     monkeypatch.setattr(faults, "hook", ask)
     for number in range(1, 4):

@@ -164,14 +164,14 @@ async def test_what_did_not_change_is_not_worked_out_again(client: httpx2.AsyncC
     one = await assigned(client, made["familyId"])
     first = await compiled(preceptor)
     assert await compiled(preceptor) is first
-    [spoken] = first.vector
+    [spoken] = first.told.vector
     assert spoken == (made["familyId"], made["instructionId"], "1.0.0", one["assignmentId"])
     await client.post("/api/agents", json={"name": "someone else"})
     second = await compiled(preceptor)
     assert second.counter > first.counter
-    assert second.effective is first.effective
+    assert second.told.effective is first.told.effective
     await client.put(f"{PATH}/{made['familyId']}", json={"priority": 5})
-    assert (await compiled(preceptor)).effective is not first.effective
+    assert (await compiled(preceptor)).told.effective is not first.told.effective
 
 
 async def test_what_is_kept_is_kept_for_a_number_of_agents_only(
@@ -184,9 +184,9 @@ async def test_what_is_kept_is_kept_for_a_number_of_agents_only(
         made = await instruction(client, {"tone": str(number)})
         body = {"agentId": f"a{number}", "name": "x", "instructions": {"systemInstructionId": made["familyId"]}}
         assert (await client.post("/api/agents", json=body)).status_code == 201
-        assert (await compiled(preceptor, AgentId(f"a{number}"))).effective.tone == str(number)
+        assert (await compiled(preceptor, AgentId(f"a{number}"))).told.effective.tone == str(number)
     assert (len(kept.results) <= 10, len(kept.versions) <= 10) == (True, True)
-    assert [(await compiled(preceptor, AgentId(f"a{number}"))).effective.tone for number in range(25)] == [
+    assert [(await compiled(preceptor, AgentId(f"a{number}"))).told.effective.tone for number in range(25)] == [
         str(number) for number in range(25)
     ]
 

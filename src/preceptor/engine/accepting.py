@@ -19,7 +19,7 @@ from preceptor.domain.turns.turn import Turn
 from preceptor.engine.attachments import expanded, images_for
 from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
@@ -243,7 +243,7 @@ def spoken_by(work: Work, means: Means, enrolled: Enrolled, model: ChatModel, co
     same = known is not None and known.compiled is compiled and known.means is means
     if known is not None and same and known.revision == agent.revision:
         return known
-    voice = voice_of(agent, compiled, means.tools.specs(agent.tools), counter)
+    voice = voice_of(agent, compiled.told, means.tools.specs(agent.tools), counter)
     kept = keep(voice)
     pins = _based(means, enrolled, kept, model)
     spoken = means.voices[key] = Spoken(compiled, agent.revision, voice, kept, means, pins)
@@ -266,8 +266,8 @@ def _message(
     )
 
 
-def rules_in(compiled: Compiled) -> dict[str, Any]:
-    rules = compiled.effective.validation_rules
+def rules_in(told: Told) -> dict[str, Any]:
+    rules = told.effective.validation_rules
     return {} if rules is None else rules.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -277,7 +277,7 @@ def _based(means: Means, enrolled: Enrolled, voice: Kept, model: ChatModel) -> P
 
 def pins_for(means: Means, enrolled: Enrolled, voice: Kept) -> Pins:
     """What every turn of an agent as it is now is pinned to, besides how it is guarded and planned."""
-    agent, compiled = enrolled.agent, enrolled.compiled
+    agent, told = enrolled.agent, enrolled.compiled.told
     return Pins(
         agent_id=agent.agent_id,
         model=agent.model or means.models.default,
@@ -289,13 +289,13 @@ def pins_for(means: Means, enrolled: Enrolled, voice: Kept) -> Pins:
                 version=one.version,
                 assignment_id=one.assignment_id,
             )
-            for one in compiled.vector
+            for one in told.vector
         ),
-        prompt_hash=compiled.hash,
+        prompt_hash=told.hash,
         voice=voice.sha256,
         may_delegate="delegate" in agent.permissions,
         limits=means.limits,
-        counter=compiled.counter,
+        counter=enrolled.compiled.counter,
         summary_model=means.summary_model,
-        rules=rules_in(compiled),
+        rules=rules_in(told),
     )

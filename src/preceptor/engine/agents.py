@@ -62,8 +62,8 @@ class Agents(msgspec.Struct, frozen=True):
     async def get(self, agent_id: AgentId) -> ShownAgent:
         async def program(work: Work) -> ShownAgent:
             agent = await found(work, agent_id)
-            told = await effective_now(work, self.session.compilations, agent_id)
-            return ShownAgent(**dict(agent), instructions=_brief(told.speakers))
+            compiled = await effective_now(work, self.session.compilations, agent_id)
+            return ShownAgent(**dict(agent), instructions=_brief(compiled.told.speakers))
 
         return await self.session.read(program)
 

@@ -51,6 +51,12 @@ class Told(msgspec.Struct, dict=True, eq=False):
         speaking = [part for part in active if part.speaks]
         return cls(agent_id, active, tuple(notices), speaking, prompt_of(speaking))
 
+    @classmethod
+    def by(cls, agent_id: AgentId, given: Iterable[Assignment], notices: Iterable[Notice] = ()) -> "Told":
+        """What these assignments tell. `notices` are about those that have no version to speak with."""
+        once = {one.assignment_id: one for one in given}
+        return cls.of(agent_id, map(part_from, once.values()), notices)
+
     def quoting(self, quoted: Effective) -> "Told":
         """Together with documents."""
         told = msgspec.structs.replace(self, quoted=quoted)
@@ -103,40 +109,8 @@ class Compiled(msgspec.Struct, frozen=True, eq=False):
     """No version among the inputs has a greater id."""
 
     @property
-    def agent_id(self) -> AgentId:
-        return self.told.agent_id
-
-    @property
     def counter(self) -> int:
         return self.head.seq
-
-    @property
-    def prompt(self) -> str:
-        return self.told.prompt
-
-    @property
-    def hash(self) -> str:
-        return self.told.hash
-
-    @property
-    def vector(self) -> tuple[Spoken, ...]:
-        return self.told.vector
-
-    @property
-    def speakers(self) -> tuple[Assignment, ...]:
-        return self.told.speakers
-
-    @property
-    def effective(self) -> Effective:
-        return self.told.effective
-
-    @property
-    def rendered(self) -> Rendered:
-        return self.told.rendered
-
-    @property
-    def shown(self) -> EffectiveInstructions:
-        return self.told.shown
 
 
 class Compilations(msgspec.Struct, frozen=True):
@@ -155,8 +129,9 @@ class Compilations(msgspec.Struct, frozen=True):
     """What an agent is told in the arms of experiments."""
 
     def keep(self, org: OrgId, compiled: Compiled) -> None:
-        self.results.pop((org, compiled.agent_id), None)
-        self.results[org, compiled.agent_id] = compiled
+        key = org, compiled.told.agent_id
+        self.results.pop(key, None)
+        self.results[key] = compiled
         _forget_oldest(self.results, MOST_AGENTS)
 
     def keep_version(self, org: OrgId, version: Kept) -> None:
@@ -177,9 +152,3 @@ def _forget_oldest(kept: dict[Key, Any], most: int) -> None:
     if len(kept) > most:
         for key in list(kept)[: most // 10]:
             kept.pop(key, None)
-
-
-def compiled(agent_id: AgentId, given: Iterable[Assignment], notices: Iterable[Notice] = ()) -> Compiled:
-    """What an agent with these assignments is told. `notices` are about those that have no version to speak with."""
-    once = {one.assignment_id: one for one in given}
-    return Compiled(Told.of(agent_id, map(part_from, once.values()), notices))

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-import msgspec
-
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.instructions.documents import Document, names_in
 from preceptor.domain.instructions.family import Family
@@ -17,20 +15,19 @@ from preceptor.domain.instructions.references import (
     require_quotable,
 )
 from preceptor.domain.instructions.version import Latest, resolve
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.named import family_named
 from preceptor.engine.ports import Work
 
 
 async def with_documents(
-    work: Work, told: Compiled, foreign: Collection[InstructionId] = (), at: datetime | None = None
-) -> Compiled:
+    work: Work, told: Told, foreign: Collection[InstructionId] = (), at: datetime | None = None
+) -> Told:
     """What an agent is told, and the documents that it mentions, as they are now or were at a moment."""
-    if not told.told.mentions:
+    if not told.mentions:
         return told
     names = [name for line in told.rendered.lines for name in names_in(line.text)]
-    quoted = quote(told.effective, await look_up(work, names, at), foreign)
-    return msgspec.structs.replace(told, told=told.told.quoting(quoted))
+    return told.quoting(quote(told.effective, await look_up(work, names, at), foreign))
 
 
 async def require_mentions(work: Work, said: Authored, family_id: FamilyId | None = None) -> None:

@@ -19,7 +19,7 @@ from preceptor.domain.instructions.report import EffectiveInstructions
 from preceptor.domain.instructions.version import Labelled, resolve
 from preceptor.domain.log import ORG_STREAM, Head
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.engine.compiled import Compilations, Compiled, Told, compiled
+from preceptor.engine.compiled import Compilations, Compiled, Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -53,12 +53,12 @@ class Guidance(msgspec.Struct, frozen=True):
 
     async def effective(self, agent_id: AgentId, at: datetime | None = None) -> EffectiveInstructions:
         """What the agent is told, with the source of every line; `at` a moment in the past, if it is given."""
-        return (await self.compiled(agent_id, at)).shown
+        return (await self.told(agent_id, at)).shown
 
-    async def compiled(self, agent_id: AgentId, at: datetime | None = None) -> Compiled:
-        async def program(work: Work) -> Compiled:
+    async def told(self, agent_id: AgentId, at: datetime | None = None) -> Told:
+        async def program(work: Work) -> Told:
             if at is None:
-                return await effective_now(work, self.session.compilations, agent_id)
+                return (await effective_now(work, self.session.compilations, agent_id)).told
             return await effective_at(work, agent_id, at)
 
         return await self.session.read(program)
@@ -72,14 +72,14 @@ async def effective_now(work: Work, cache: Compilations, agent_id: AgentId) -> C
         return before
     if before is None and not await work.agents.has(agent_id):
         raise NotFound("agent", agent_id)
-    after = await _anew(work, cache, before or compiled(agent_id, ()), head)
+    after = await _anew(work, cache, before or Compiled(Told.of(agent_id, ())), head)
     cache.keep(work.org, after)
     return after
 
 
 async def _anew(work: Work, cache: Compilations, before: Compiled, head: Head) -> Compiled:
     """Only what is not as it was before is read and cut into parts."""
-    agent_id, known = before.agent_id, before.inputs
+    agent_id, known = before.told.agent_id, before.inputs
     heads, news = await work.assignments.of_agent_with_heads(agent_id, before.newest)
     rest = [one.row for one in heads if not one.is_settled]
     given = await _resolved(work, cache, agent_id, heads, rest) if rest else heads
@@ -94,14 +94,14 @@ async def _anew(work: Work, cache: Compilations, before: Compiled, head: Head) -
             inputs[key] = part_of(row, versions[one.instruction_id], one.status)
     silent = [one.row for one in unsaid if inputs[one.key] is None]
     notices = unresolved([Present(row, None) for row in sorted(silent, key=_when)]) if silent else ()
-    after = Compiled(Told.of(agent_id, inputs.values(), notices), inputs, head, max(before.newest, *meant, ""))
-    if not after.told.mentions:
-        return after
-    theirs = (one.meant.instruction_id for one in given if one.row.publisher and one.meant)
-    return await with_documents(work, after, frozenset(theirs))
+    told = Told.of(agent_id, inputs.values(), notices)
+    if told.mentions:
+        theirs = (one.meant.instruction_id for one in given if one.row.publisher and one.meant)
+        told = await with_documents(work, told, frozenset(theirs))
+    return Compiled(told, inputs, head, max(before.newest, *meant, ""))
 
 
-async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Compiled:
+async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Told:
     """What the agent was told at a moment in the past."""
     if at > work.now:
         raise Invalid("at is in the future, and no one knows what will be told then. Name a moment that has passed.")
@@ -115,7 +115,7 @@ async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Compiled:
     choice = choice_of(candidates, labels)
     meant = {row.assignment_id: choice.chosen(row) for row in rows if row.publisher is None}
     presents = await with_versions(work, Compilations(), rows, meant)
-    told = compiled(agent_id, speaking(presents), unresolved(presents))
+    told = Told.by(agent_id, speaking(presents), unresolved(presents))
     return await with_documents(work, told, foreign(presents), moment)
 
 

@@ -16,7 +16,7 @@ from preceptor.domain.ids import AgentId, InstructionId
 from preceptor.domain.instructions.instruction import InstructionVersion
 from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.value import told
-from preceptor.engine.compiled import Compilations, Compiled, compiled
+from preceptor.engine.compiled import Compilations, Compiled, Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import Present, effective_now, foreign, present, speaking, unresolved
 from preceptor.engine.policing import planned_by
@@ -107,22 +107,23 @@ def in_arm(
 
 async def told_in(
     work: Work, cache: Compilations, agent_id: AgentId, arms: "Sequence[tuple[VersionArms, Arm]]"
-) -> tuple[list[Present], Compiled]:
+) -> tuple[list[Present], Told]:
     """What an agent is told in these arms."""
     presents = await present(work, cache, agent_id)
     named = [versions.of(arm).instruction_id for versions, arm in arms]
     found = await work.instructions.named(named) if named else {}
     for versions, arm in arms:
         presents = in_arm(presents, versions, arm, found)
-    alone = compiled(agent_id, speaking(presents), unresolved(presents))
+    alone = Told.by(agent_id, speaking(presents), unresolved(presents))
     return presents, await with_documents(work, alone, foreign(presents))
 
 
 async def _running(work: Work, cache: Compilations, usual: Compiled) -> "tuple[Experiment, ...]":
-    key = work.org, usual.agent_id
+    agent_id = usual.told.agent_id
+    key = work.org, agent_id
     known = cache.experiments.get(key)
     if known is None or known[0] != usual.head.hash:
-        known = usual.head.hash, tuple(await work.experiments.with_agent(usual.agent_id))
+        known = usual.head.hash, tuple(await work.experiments.with_agent(agent_id))
         cache.keep_experiments(key, known)
     return known[1]
 
@@ -131,12 +132,13 @@ async def _in_arms(work: Work, cache: Compilations, usual: Compiled, placed: Seq
     chosen = [(one.experiment.versions, one.arm) for one in placed if one.experiment.versions is not None]
     if not chosen:
         return usual
-    key = work.org, usual.agent_id, arms
+    agent_id = usual.told.agent_id
+    key = work.org, agent_id, arms
     known = cache.arms.get(key)
     if known is not None and known[0] == usual.head.hash:
         return known[1]
-    _, told = await told_in(work, cache, usual.agent_id, chosen)
-    spoken = msgspec.structs.replace(told, head=usual.head)
+    _, told = await told_in(work, cache, agent_id, chosen)
+    spoken = Compiled(told, head=usual.head)
     cache.keep_arm(key, (usual.head.hash, spoken))
     return spoken
 

@@ -16,7 +16,7 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.audit import note
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.designing import drafted, power_of, require_difference, require_in_force
 from preceptor.engine.enrolling import settings_of, told_in, with_settings
 from preceptor.engine.experimenting import ExperimentRunning, Slot
@@ -124,10 +124,10 @@ class Experiments(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def told(self, experiment_id: ExperimentId, agent_id: AgentId, arm: Arm) -> Compiled:
+    async def told(self, experiment_id: ExperimentId, agent_id: AgentId, arm: Arm) -> Told:
         """What an agent is told in an arm. Where only settings differ, that is what it is told anyway."""
 
-        async def program(work: Work) -> Compiled:
+        async def program(work: Work) -> Told:
             experiment = await found(work, experiment_id)
             agent = await found_agent(work, agent_id)
             arms = [] if experiment.versions is None else [(experiment.versions, arm)]

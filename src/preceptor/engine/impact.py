@@ -28,7 +28,7 @@ from preceptor.engine.agents import found as found_agent
 from preceptor.engine.assigning import drafted, look_up, meant
 from preceptor.engine.assignments import changed, reordered
 from preceptor.engine.assignments import found as found_assignment
-from preceptor.engine.compiled import compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import Present, effective_now, foreign, present, speaking, unresolved
 from preceptor.engine.experimenting import Slot
@@ -109,8 +109,8 @@ class Impacts(msgspec.Struct, frozen=True):
         return await self.session.read(program)
 
     async def _told(self, work: Work, agent_id: AgentId, after: Sequence[Present]) -> PromptChange:
-        now = await effective_now(work, self.session.compilations, agent_id)
-        then = await with_documents(work, compiled(agent_id, speaking(after), unresolved(after)), foreign(after))
+        now = (await effective_now(work, self.session.compilations, agent_id)).told
+        then = await with_documents(work, Told.by(agent_id, speaking(after), unresolved(after)), foreign(after))
         return prompt_change(now.rendered, then.rendered, self.counter.count)
 
     async def _imagined(self, work: Work, shelf: Shelf, question: InstructionQuestion) -> Imagined:
@@ -163,8 +163,8 @@ class Impacts(msgspec.Struct, frozen=True):
     async def _compared(
         self, work: Work, agent_id: AgentId, family_id: FamilyId, before: Sequence[Present], after: Sequence[Present]
     ) -> AgentImpact:
-        now = await effective_now(work, self.session.compilations, agent_id)
-        told = compiled(agent_id, speaking(after), unresolved(after))
+        now = (await effective_now(work, self.session.compilations, agent_id)).told
+        told = Told.by(agent_id, speaking(after), unresolved(after))
         then = await with_documents(work, told, foreign(after))
         return AgentImpact(
             agent_id=agent_id,

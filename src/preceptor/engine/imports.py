@@ -101,7 +101,7 @@ class Imports(msgspec.Struct, frozen=True):
         name = agent.model or means.models.default
         counter = means.models.counter(name)
         compiled = await effective_now(work, self.session.compilations, agent_id)
-        kept = keep(voice_of(agent, compiled, means.tools.specs(agent.tools), counter))
+        kept = keep(voice_of(agent, compiled.told, means.tools.specs(agent.tools), counter))
         await work.blobs.put(kept.sha256, kept.body)
         pins = pins_for(means, Enrolled(agent, compiled), kept)
         parameters = {} if agent.parameters is None else agent.parameters.model_dump(mode="json")

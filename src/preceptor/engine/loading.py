@@ -44,7 +44,7 @@ async def load(work: Work, session: Session, agent_id: AgentId) -> dict[str, Any
     means = session.means
     compiled = await effective_now(work, session.compilations, agent_id)
     counter = means.models.counter(agent.model or means.models.default)
-    kept = keep(voice_of(agent, compiled, means.tools.specs(agent.tools), counter))
+    kept = keep(voice_of(agent, compiled.told, means.tools.specs(agent.tools), counter))
     await work.blobs.put(kept.sha256, kept.body)
     pins = [
         Pin(
@@ -53,16 +53,16 @@ async def load(work: Work, session: Session, agent_id: AgentId) -> dict[str, Any
             version=one.version,
             assignment_id=one.assignment_id,
         )
-        for one in compiled.vector
+        for one in compiled.told.vector
     ]
     loaded = Loaded(
         agent_id=agent_id,
         instructions=tuple(pins),
-        prompt_hash=compiled.hash,
+        prompt_hash=compiled.told.hash,
         voice=kept.sha256,
         counter=compiled.counter,
     )
-    return {"effective": compiled.shown.model_dump(mode="json"), "loaded": msgspec.to_builtins(loaded)}
+    return {"effective": compiled.told.shown.model_dump(mode="json"), "loaded": msgspec.to_builtins(loaded)}
 
 
 def read_loaded(output: Any) -> Loaded:

@@ -17,7 +17,7 @@ from preceptor.domain.reasoning.policy import Switch
 from preceptor.domain.times import from_micros
 from preceptor.domain.turns.calls import Call, CallOutcome
 from preceptor.domain.turns.turn import Turn, fold
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.contexts import placed_for
 from preceptor.engine.injecting import reinjected
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
@@ -113,7 +113,7 @@ class Reading(msgspec.Struct):
     means: Means
     original: Original
     changes: Changes
-    told: Compiled
+    told: Told
     history: list[Placed] | None = None
     """What a call would be shown of the past, where that is decided anew."""
 

@@ -10,7 +10,7 @@ from preceptor.domain.instructions.instruction import InstructionVersion
 from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.replays.replay import Overrides
 from preceptor.domain.turns.turn import Turn
-from preceptor.engine.compiled import Compilations, Compiled, compiled
+from preceptor.engine.compiled import Compilations, Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import Present, foreign, speaking, with_versions
 from preceptor.engine.ports import Work
@@ -31,9 +31,9 @@ class Changes(msgspec.Struct, frozen=True):
         return parameters is not None and bool(HISTORY & parameters.model_fields_set)
 
 
-async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> tuple[Compiled, list[str]]:
+async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> tuple[Told, list[str]]:
     """What the agent would be told: the versions of then, with others in the place of some."""
-    then = await _compiled(work, turn, at, {})
+    then = await _told(work, turn, at, {})
     if not changes.versions:
         return then, []
     assert turn.accepted is not None
@@ -43,10 +43,10 @@ async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> t
         notes.append("None of the instructions that are changed spoke in this turn.")
     if then.hash != pins.prompt_hash:
         notes.append("What the agent was told then cannot be put together again to the letter.")
-    return await _compiled(work, turn, at, changes.versions), notes
+    return await _told(work, turn, at, changes.versions), notes
 
 
-async def _compiled(work: Work, turn: Turn, at: datetime, versions: Mapping[FamilyId, InstructionVersion]) -> Compiled:
+async def _told(work: Work, turn: Turn, at: datetime, versions: Mapping[FamilyId, InstructionVersion]) -> Told:
     assert turn.accepted is not None
     pins = turn.accepted.pins
     rows = {row.assignment_id: row for row in await work.assignments.of_agent_at(pins.agent_id, at)}
@@ -63,5 +63,5 @@ async def _compiled(work: Work, turn: Turn, at: datetime, versions: Mapping[Fami
         else:
             spoken = version.model_copy(update={"status": Status.ACTIVE})
             presents.append(Present(row.model_copy(update={"is_active": True}), spoken))
-    told = compiled(pins.agent_id, speaking(presents))
+    told = Told.by(pins.agent_id, speaking(presents))
     return await with_documents(work, told, foreign(presents), at)

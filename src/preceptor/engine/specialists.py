@@ -7,7 +7,7 @@ from preceptor.domain.instructions.instruction import InstructionType, Instructi
 from preceptor.domain.instructions.specialist import chosen, named
 from preceptor.domain.messages.message import ToolCall
 from preceptor.domain.turns.control import asked
-from preceptor.engine.compiled import compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.named import family_named
 from preceptor.engine.ports import Work
@@ -48,4 +48,4 @@ async def _find(work: Work, text: str) -> Specialist | None:
 async def _prompt(work: Work, version: InstructionVersion) -> str:
     """What the instruction says by itself, with the documents that it mentions."""
     alone = Assignment(assignment_id=AssignmentId(version.instruction_id), version=version, applied_at=work.now)
-    return (await with_documents(work, compiled(_NOBODY, [alone]))).prompt
+    return (await with_documents(work, Told.by(_NOBODY, [alone]))).prompt

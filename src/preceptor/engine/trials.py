@@ -26,7 +26,7 @@ from preceptor.domain.instructions.trial import (
 from preceptor.domain.instructions.version import FIRST, Part
 from preceptor.domain.reasoning.metrics import chrf
 from preceptor.domain.value import made
-from preceptor.engine.compiled import Compilations, Compiled, compiled
+from preceptor.engine.compiled import Compilations, Told
 from preceptor.engine.connecting import connected
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import foreign, present, speaking
@@ -56,9 +56,9 @@ class Trials(msgspec.Struct, frozen=True):
         wish = made(NewTrial, given, fields)
         agent_id = None if wish.agent_id is None else AgentId(wish.agent_id)
 
-        async def program(work: Work) -> tuple[Trial, Compiled, Content]:
+        async def program(work: Work) -> tuple[Trial, Told, Content]:
             version = on_trial((await found(work, any_id)).meant, wish.context)
-            merged = compiled(agent_id or NO_AGENT, await _together(work, agent_id, version))
+            merged = Told.by(agent_id or NO_AGENT, await _together(work, agent_id, version))
             told = await with_documents(work, merged, await _foreign(work, agent_id))
             trial = Trial(
                 mode=Mode.RENDER,
@@ -76,7 +76,7 @@ class Trials(msgspec.Struct, frozen=True):
         trial, told, content = await self.session.read(program)
         return await self._run(wish, trial, told, content, heard) if wish.mode is Mode.RUN else trial
 
-    async def preview(self, said: Authored, any_id: str | None = None, agent_id: AgentId | None = None) -> Compiled:
+    async def preview(self, said: Authored, any_id: str | None = None, agent_id: AgentId | None = None) -> Told:
         """What would be told if an instruction said this: alone, or with all that an agent is told.
 
         `any_id` is the instruction in whose place it would speak. The gaps of a template stay as they are written.
@@ -84,17 +84,17 @@ class Trials(msgspec.Struct, frozen=True):
         kind = InstructionType.SYSTEM if said.type is InstructionType.TEMPLATE else said.type
         spoken = said.model_copy(update={"type": kind, "variables": ()})
 
-        async def program(work: Work) -> Compiled:
+        async def program(work: Work) -> Told:
             base = None if any_id is None else newest_of((await found(work, any_id)).versions)
             number = FIRST if base is None else base.version.bump(step_from(base, said))
             family_id = FamilyId(NEXT) if base is None else base.family_id
             next_ = drafted(work, self.session.caller, spoken, family_id, NEXT, number, status=Status.ACTIVE)
-            merged = compiled(agent_id or NO_AGENT, await _together(work, agent_id, next_))
+            merged = Told.by(agent_id or NO_AGENT, await _together(work, agent_id, next_))
             return await with_documents(work, merged, await _foreign(work, agent_id))
 
         return await self.session.read(program)
 
-    async def _run(self, wish: NewTrial, trial: Trial, told: Compiled, content: Content, heard: Heard | None) -> Trial:
+    async def _run(self, wish: NewTrial, trial: Trial, told: Told, content: Content, heard: Heard | None) -> Trial:
         """Put it to the model: the input, and each example. The guardian is heard first, as in any turn."""
         name, means = await self._model(trial.agent_id)
         tried = Tried(self.session, means.models.find(name), means.models.counter(name), told)

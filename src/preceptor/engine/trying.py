@@ -11,7 +11,7 @@ from preceptor.domain.prompts.assemble import Placed, assemble
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.reasoning.verdict import Gate, gate
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.failing import TurnUnguarded
 from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.engine.session import Session
@@ -34,7 +34,7 @@ class Tried(msgspec.Struct, frozen=True):
     session: Session
     model: ChatModel
     counter: TokenCounter
-    told: Compiled
+    told: Told
 
     async def answer(self, text: str, heard: Heard | None = None) -> Answered:
         if await self._blocked(text):

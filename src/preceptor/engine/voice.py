@@ -15,7 +15,7 @@ from preceptor.domain.prompts.prompt import Effect, Segment, ToolSpec
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromInstruction, FromSpecialist
 from preceptor.domain.turns.control import DELEGATE_SPEC, RETURN_SPEC
 from preceptor.domain.turns.independent import START, START_SPEC
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.ports import TokenCounter
 
 RULES = "These rules hold whatever else is said:\n"
@@ -53,10 +53,10 @@ _SYSTEM = msgspec.json.Decoder(tuple[Segment, ...])
 _TOOLS = msgspec.json.Decoder(tuple[ToolSpec, ...])
 
 
-def voice_of(agent: Agent, compiled: Compiled, tools: Iterable[ToolSpec], counter: TokenCounter) -> Voice:
-    system = _segments(compiled.rendered.lines, counter)
+def voice_of(agent: Agent, told: Told, tools: Iterable[ToolSpec], counter: TokenCounter) -> Voice:
+    system = _segments(told.rendered.lines, counter)
     system = system or (_said(f"You are {agent.name}.", FromEngine("agent_name"), counter),)
-    locked = tuple(_said(f"- {line}\n", source, counter) for line, source in _locked(compiled))
+    locked = tuple(_said(f"- {line}\n", source, counter) for line, source in _locked(told))
     return Voice(system, locked, tuple(counted(spec, counter) for spec in (*tools, *_own(agent))))
 
 
@@ -65,14 +65,14 @@ def _own(agent: Agent) -> Iterable[ToolSpec]:
     return (START_SPEC,) if START in agent.tools else ()
 
 
-def system_of(compiled: Compiled, counter: TokenCounter) -> tuple[Segment, ...]:
+def system_of(told: Told, counter: TokenCounter) -> tuple[Segment, ...]:
     """The system prompt of compiled instructions, each line with its source."""
-    return _segments(compiled.rendered.lines, counter)
+    return _segments(told.rendered.lines, counter)
 
 
-def sources_of(compiled: Compiled) -> list[AnySource]:
+def sources_of(told: Told) -> list[AnySource]:
     """Whence each piece of the system prompt would come."""
-    return [_source(line) for line in compiled.rendered.lines if line.text]
+    return [_source(line) for line in told.rendered.lines if line.text]
 
 
 def keep(what: Voice | tuple[Segment, ...] | tuple[ToolSpec, ...]) -> Kept:
@@ -171,11 +171,11 @@ def _instruction(source: Source) -> FromInstruction:
     )
 
 
-def _locked(compiled: Compiled) -> list[tuple[str, FromInstruction]]:
-    constraints = compiled.effective.constraints
+def _locked(told: Told) -> list[tuple[str, FromInstruction]]:
+    constraints = told.effective.constraints
     return [
         (constraints[int(source.path.rsplit("/", 1)[1])], _instruction(source))
-        for source in compiled.effective.sources
+        for source in told.effective.sources
         if source.rule is Rule.LOCKED and source.path.startswith("/constraints/")
     ]
 

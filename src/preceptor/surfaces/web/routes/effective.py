@@ -13,7 +13,7 @@ from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Experiment, Status
 from preceptor.domain.ids import AgentId, ExperimentId
 from preceptor.domain.ownership import Permission
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Pages
@@ -48,7 +48,7 @@ TheAsked = Annotated[Asked, Depends(_asked)]
 async def show(agent_id: Name, request: Request, preceptor: ThePreceptor, asked: TheAsked) -> Response:
     agent = await preceptor.agents.get(AgentId(agent_id))
     moment = moment_of(asked.at)
-    told = await preceptor.guidance.compiled(agent.agent_id, moment)
+    told = await preceptor.guidance.told(agent.agent_id, moment)
     count = preceptor.session.means.models.counter(agent.model).count
     other = await _other(preceptor, agent.agent_id, asked)
     blocks = compared(told.rendered.prompt.split("\n"), other.rendered.prompt.split("\n")) if other else []
@@ -85,15 +85,15 @@ async def _experiments(request: Request, preceptor: Preceptor, agent_id: AgentId
     return [one for one in found if agent_id in one.agent_ids and one.versions is not None]
 
 
-async def _other(preceptor: Preceptor, agent_id: AgentId, asked: Asked) -> Compiled | None:
+async def _other(preceptor: Preceptor, agent_id: AgentId, asked: Asked) -> Told | None:
     if asked.arm:
         return await _in_arm(preceptor, agent_id, asked.arm)
     if asked.with_ or asked.then:
-        return await preceptor.guidance.compiled(AgentId(asked.with_ or agent_id), moment_of(asked.then))
+        return await preceptor.guidance.told(AgentId(asked.with_ or agent_id), moment_of(asked.then))
     return None
 
 
-async def _in_arm(preceptor: Preceptor, agent_id: AgentId, arm: str) -> Compiled:
+async def _in_arm(preceptor: Preceptor, agent_id: AgentId, arm: str) -> Told:
     preceptor.session.caller.require(Permission.EXPERIMENT_RUN)
     experiment_id, _, named = arm.partition(":")
     if named not in set(Arm):

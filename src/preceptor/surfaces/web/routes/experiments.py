@@ -187,7 +187,7 @@ async def _page(
 async def _promotions(preceptor: Preceptor, experiment: Experiment, arm: Arm) -> tuple[Promotion, ...]:
     found: list[Promotion] = []
     for agent_id in experiment.agent_ids if experiment.versions else ():
-        now = await preceptor.guidance.compiled(agent_id, None)
+        now = await preceptor.guidance.told(agent_id, None)
         then = await preceptor.experiments.told(experiment.experiment_id, agent_id, arm)
         blocks = compared(now.rendered.prompt.split("\n"), then.rendered.prompt.split("\n"))
         found.append(Promotion(agent_id, blocks))

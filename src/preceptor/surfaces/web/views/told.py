@@ -9,7 +9,7 @@ import msgspec
 from preceptor.domain.ids import AssignmentId
 from preceptor.domain.instructions.effective import Assignment, Origin, Overridden, Reason, Rule, Source
 from preceptor.domain.instructions.render import RenderedLine
-from preceptor.engine.compiled import Compiled
+from preceptor.engine.compiled import Told
 from preceptor.engine.impact import NEXT
 from preceptor.surfaces.web.languages import msg
 
@@ -64,17 +64,17 @@ class Section(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
 
 
-def sections(compiled: Compiled) -> list[Section]:
+def sections(told: Told) -> list[Section]:
     """In the order of the prompt; the rules that answers are held to come last, as they are not part of it."""
-    by = {one.assignment_id: one for one in compiled.speakers}
-    named = _Named(compiled.agent_id, by)
+    by = {one.assignment_id: one for one in told.speakers}
+    named = _Named(told.agent_id, by)
     struck: dict[str, list[Line]] = {}
-    for one in compiled.effective.overridden:
+    for one in told.effective.overridden:
         struck.setdefault(_key(one.path), []).append(_struck(one, named))
     found: list[Section] = []
-    for key, lines in groupby(compiled.rendered.lines, lambda line: _key(line.path)):
+    for key, lines in groupby(told.rendered.lines, lambda line: _key(line.path)):
         found.append(_section(key, list(lines), struck.pop(key, []), named))
-    if rules := _rules(compiled, named, struck.pop(_RULES, [])):
+    if rules := _rules(told, named, struck.pop(_RULES, [])):
         found.append(rules)
     return [*found, *(Section(key, f"## {key}", tuple(lines)) for key, lines in struck.items())]
 
@@ -124,15 +124,15 @@ def _struck(one: Overridden, named: _Named) -> Line:
     return Line(one.text, (named.source(one),), REASONS[one.reason], leave)
 
 
-def _rules(compiled: Compiled, named: _Named, struck: Sequence[Line]) -> Section | None:
-    rules = compiled.effective.validation_rules
+def _rules(told: Told, named: _Named, struck: Sequence[Line]) -> Section | None:
+    rules = told.effective.validation_rules
     if rules is None:
         return None
-    told = rules.model_dump(mode="json", exclude_none=True)
+    said = rules.model_dump(mode="json", exclude_none=True)
     lines: list[Line] = []
-    for name, value in told.items():
+    for name, value in said.items():
         if value or name == "mode":
             text = ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)
-            sources = [one for one in compiled.effective.sources if one.path.startswith(f"/{_RULES}/{name}")]
+            sources = [one for one in told.effective.sources if one.path.startswith(f"/{_RULES}/{name}")]
             lines.append(Line(f"- {name}: {text}", named.sources(sources)))
     return Section(_RULES, "", (*lines, *struck))
