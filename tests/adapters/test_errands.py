@@ -25,6 +25,7 @@ from preceptor.domain.turns.facts import TurnStatus
 from preceptor.engine.errands import TURN, Errand
 from preceptor.engine.turns import Taken
 from preceptor.testing import ScriptedModel
+from tests.conftest import client_of
 from tests.postgres import Cluster
 from tests.requirements import covers
 from tests.talking import settings_in
@@ -100,6 +101,15 @@ async def test_with_sqlite_the_server_carries_out_what_waits_also_after_it_was_a
     async with opened(tmp_path, let_go(), worker=False) as preceptor:
         assert await statuses(preceptor, left) == {TurnStatus.COMPLETED: 3}
         assert await statuses(preceptor, [await begin(preceptor)]) == {TurnStatus.COMPLETED: 1}
+
+
+async def test_with_sqlite_the_server_is_ready_once_it_looks_into_every_queue(tmp_path: Path):
+    async with opened(tmp_path, let_go(), worker=False) as preceptor, client_of(preceptor) as client:
+        async with asyncio.timeout(60):
+            while (found := await client.get("/readyz")).status_code == 503:
+                assert [one["name"] for one in found.json()["checks"] if not one["ok"]] == ["queues"]
+                await asyncio.sleep(0.05)
+        assert [one["name"] for one in found.json()["checks"]] == ["database", "disk", "queues"]
 
 
 @covers("F1")
