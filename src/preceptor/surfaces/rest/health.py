@@ -101,5 +101,5 @@ def _queues(preceptor: Preceptor) -> Iterator[Check]:
     errands = preceptor.session.means.errands
     neglected = None if errands is None else errands.neglected()
     if neglected is not None:
-        said = f"No work is taken out of: {', '.join(neglected)}." if neglected else "Work is taken out of all."
+        said = f"No work is taken out of: {', '.join(neglected)}." if neglected else "Work is taken out of every queue."
         yield Check(name="queues", ok=not neglected, detail=said)
