@@ -26,6 +26,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_WORLD = RealWorld()
 MOST_HEADERS = 100
 LARGEST_HEADERS = 32_768
 SECURITY = [
@@ -62,7 +63,7 @@ class Front(msgspec.Struct, frozen=True):
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request_id = RealWorld().new_id()
+        request_id = _WORLD.new_id()
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         began, reply = time.perf_counter(), Reply(send, request_id)
         structlog.contextvars.bind_contextvars(request_id=request_id)
