@@ -188,12 +188,19 @@ async def test_limits_of_an_organisation_are_those_of_the_settings(tmp_path: Pat
             assert chores == [("experiments",), ("recovery",), ("retention",)]
 
 
+async def carried_out(queues: Queues, taken: Taken) -> None:
+    """Wait until its queue has heard that it was: the turn has ended a moment before."""
+    [one] = await queues.apart(queues.client.list_workflows, workflow_id_prefix=taken.turn_id)
+    await queues.apart(queues.client.retrieve_workflow(one.workflow_id).get_result)
+
+
 async def test_places_of_workers_who_are_gone_are_given_back(tmp_path: Path, url: str):
     async with opened(tmp_path, let_go(), url) as preceptor:
         taken = await begin(preceptor)
         await statuses(preceptor, [taken])
         queues = preceptor.session.means.errands
         assert isinstance(queues, Queues)
+        await carried_out(queues, taken)
         with psycopg.connect(url) as connection:
             connection.execute(
                 "UPDATE dbos.workflow_status SET status = 'PENDING', executor_id = 'gone' WHERE name = 'carry'"
@@ -201,6 +208,17 @@ async def test_places_of_workers_who_are_gone_are_given_back(tmp_path: Path, url
         await queues.tidy(preceptor.turns.holds, timedelta(seconds=-60))
         with psycopg.connect(url) as connection:
             assert connection.execute("SELECT 1 FROM dbos.workflow_status WHERE name = 'carry'").fetchall() == []
+
+
+async def test_a_connection_that_is_in_use_when_queues_close_is_closed_when_it_comes_back(url: str):
+    queues = await Queues.open(url)
+    used = queues.engine.raw_connection()
+    driver = used.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    await queues.close()
+    assert not driver.closed
+    used.close()
+    assert driver.closed
 
 
 def test_what_is_in_a_queue_is_plain_json():

@@ -78,8 +78,10 @@ class Queues(msgspec.Struct):
         return cls(client, engine)
 
     async def close(self) -> None:
+        """Let go of the database: of what a thread of DBOS still uses, as soon as it is done with it."""
         await self.apart(self.client.destroy)
         self.pool.shutdown()
+        event.listen(self.engine.pool, "checkin", _give_up)
         self.engine.dispose()
 
     async def send(self, errand: Errand, *, again: bool = False) -> None:
@@ -156,6 +158,11 @@ def _durable_and_quick(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA busy_timeout=30000")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")
+
+
+def _give_up(_: Any, record: sa.pool.ConnectionPoolEntry) -> None:
+    """The pool that it comes back to is gone, and would forget it open."""
+    record.invalidate()
 
 
 def quieten() -> None:
