@@ -5,22 +5,25 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
 from benchmarks.seeding import Said, fill
 from preceptor import Preceptor, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.adapters.models.scripted import Script
+from preceptor.domain.agents import AgentChange
 from preceptor.domain.history.limits import Limits
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.engine.ports import TokenCounter
-from preceptor.testing import ScriptedModel
+from preceptor.testing import Called, Say, ScriptedModel
 from tests.adapters.test_counters import PAGE, traced
 from tests.talking import settings_in
 
@@ -36,7 +39,7 @@ OPTIONS: dict[str, dict[str, object]] = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class Counting:
     """A counter that notes how much it was given."""
 
@@ -70,11 +73,13 @@ class Spent:
 
 
 @asynccontextmanager
-async def opened(folder: Path, window: int) -> AsyncGenerator[tuple[Preceptor, Registry, ScriptedModel]]:
+async def opened(
+    folder: Path, window: int, script: Script = lambda _: "They talked about words." + WORDS, *, tools: bool = False
+) -> AsyncGenerator[tuple[Preceptor, Registry, ScriptedModel]]:
     settings = settings_in(folder)
     registry = Registry(settings)
-    capable = Capabilities(plans=False, context_window=window, tools=False)
-    model = ScriptedModel(lambda _: "They talked about words." + WORDS, capabilities=capable)
+    capable = Capabilities(plans=False, context_window=window, tools=tools)
+    model = ScriptedModel(script, capabilities=capable)
     registry.add("local", model)
     async with open_preceptor(settings, models=registry, take_up=False) as preceptor:
         yield preceptor, registry, model
@@ -161,6 +166,46 @@ def called() -> Generator[Counter[str]]:
         yield found
     finally:
         sys.setprofile(before)
+
+
+async def test_a_step_of_a_turn_goes_only_through_what_is_new(tmp_path_factory: pytest.TempPathFactory):
+    """What one more tool call costs does not depend on how much was said before: counted in operations of Python."""
+    short, long = [await step_in(tmp_path_factory.mktemp(str(size)), size) for size in (20, 320)]
+    assert long < 1.05 * short
+
+
+async def step_in(folder: Path, size: int) -> float:
+    add = Say(tool_calls=(Called("calculator", {"expression": "1 + 1"}),))
+    scripts = [["Here."], [add, "Here."], [add] * 6 + ["Here."]]
+    async with opened(folder, 1_000_000, chain.from_iterable(scripts), tools=True) as (preceptor, _, _):
+        conversation = await spoken(preceptor, size)
+        await preceptor.agents.change(AgentId("assistant"), AgentChange(tools=("calculator",)))
+        found: list[int] = []
+        for _ in scripts:
+            with worked() as counted:
+                await preceptor.turns.say(conversation, [Text("And?")])
+            found.append(counted.total())
+    return (found[2] - found[1]) / 5
+
+
+@contextmanager
+def worked() -> Generator[Counter[str]]:
+    """Counts the operations of the interpreter in our own functions."""
+    found: Counter[str] = Counter()
+
+    def hear(frame: FrameType, event: str, _: object) -> Any:
+        if "/preceptor/" not in frame.f_code.co_filename:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        found[frame.f_code.co_qualname] += event == "opcode"
+        return hear
+
+    before = sys.gettrace()
+    sys.settrace(hear)
+    try:
+        yield found
+    finally:
+        sys.settrace(before)
 
 
 async def test_a_turn_writes_no_more_pages_than_it_must(tmp_path: Path):

@@ -30,7 +30,7 @@ from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, MessageId, SpanId, TurnId, ViewId
 from preceptor.domain.messages.directive import INTERMEDIATE, written
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall, ToolResult, unpaired
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from tests.requirements import covers
 
 CONVERSATION = ConversationId("c")

@@ -7,7 +7,7 @@ from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, ViewId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 

@@ -21,7 +21,7 @@ from preceptor.domain.errors import Conflict, PreconditionFailed
 from preceptor.domain.ids import ConversationId, MessageId, StreamId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Message, Role, Text, encode
-from preceptor.domain.prompts.assemble import Placed, for_models
+from preceptor.domain.prompts.placed import Placed, for_models
 from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.engine.branching import switch
 from preceptor.engine.connecting import connected

@@ -8,8 +8,9 @@ import msgspec
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import CallId, ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Message
-from preceptor.domain.prompts.assemble import Placed, all_shown
+from preceptor.domain.prompts.assemble import Passage
 from preceptor.domain.prompts.images import with_images
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
 from preceptor.domain.prompts.source import AnySource, FromFormat, FromTool
 from preceptor.domain.turns.calls import Call, LeftOut
@@ -107,9 +108,10 @@ async def rebuilt(work: Work, conversation: ConversationId, call: Call, turn_id:
     system = await work.blobs.get(call.system)
     tools = None if call.tools is None else await work.blobs.get(call.tools)
     assert system is not None
+    said = Passage(await placed_for(work, conversation, call), turn_id, call.analyses)
     return Prompt(
         system=read_system(system),
-        shown=all_shown(await placed_for(work, conversation, call), turn_id, call.analyses),
+        shown=tuple(said.shown),
         tail=call.tail,
         tools=() if tools is None else read_tools(tools),
         overhead=call.overhead,

@@ -17,7 +17,7 @@ from preceptor.domain.history.view import Alteration, Reason
 from preceptor.domain.history.view import LeftOut as Gone
 from preceptor.domain.ids import MessageId, ViewId
 from preceptor.domain.messages.message import AnyPart, Message
-from preceptor.domain.prompts.assemble import Placed, as_shown, worth_showing
+from preceptor.domain.prompts.placed import Placed, as_shown, worth_showing
 from preceptor.domain.turns.calls import Altered, LeftOut
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.ports import TokenCounter

@@ -6,7 +6,7 @@ import msgspec
 
 from preceptor.domain.ids import MessageId
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall, ToolResult
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.reasoning.policy import Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.routing import route

@@ -12,7 +12,7 @@ from preceptor.domain.ids import ConversationId, ExperimentId, MessageId, OrgId,
 from preceptor.domain.log import Event, Fenced, Head, NewEvent
 from preceptor.domain.messages.message import Kind, Message
 from preceptor.domain.ownership import Owner
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.turns.facts import Ended, event
 from preceptor.domain.turns.turn import Turn
 from preceptor.domain.webhooks import Happening

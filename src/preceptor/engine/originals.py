@@ -9,8 +9,9 @@ from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import MessageId, TurnId, ViewId
 from preceptor.domain.instructions.content import ValidationRules
 from preceptor.domain.messages.message import Kind, Message, Role
-from preceptor.domain.prompts.assemble import Placed, assemble
+from preceptor.domain.prompts.assemble import Passage, assemble
 from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Ask, Prompt, Segment, ToolSpec
 from preceptor.domain.prompts.source import FromEngine
 from preceptor.domain.reasoning.policy import Switch
@@ -49,15 +50,8 @@ class Shown(msgspec.Struct, frozen=True):
         said = self.said
         if instead:
             said = [Placed(each.place, instead.get(each.message.id, each.message), each.withheld) for each in self.said]
-        return assemble(
-            self.system,
-            said,
-            self.tail,
-            self.tools,
-            overhead=self.overhead,
-            turn_id=self.turn_id,
-            analyses=self.analyses,
-        )
+        passage = Passage(said, self.turn_id, self.analyses)
+        return assemble(self.system, passage, self.tail, self.tools, overhead=self.overhead)
 
 
 class Step(msgspec.Struct, frozen=True):

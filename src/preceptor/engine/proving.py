@@ -1,16 +1,15 @@
 """Proving: nothing is sent that a provider would refuse, or that shows what it must not."""
 
-from collections.abc import Sequence
-
-from preceptor.domain.history.proof import Duties, prove
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.history.proof import Duties
+from preceptor.domain.prompts.assemble import Passage
 from preceptor.domain.prompts.images import with_images
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.run import Run
 
 
-def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None = None) -> Prompt:
+def proven(run: Run, prompt: Prompt, said: Passage, lane: Lane | None = None) -> Prompt:
     """The same prompt, if it is in order. `said` is what it was made of; a `lane` is given if that is to be answered.
 
     A cap holds for the first request of a turn: what the turn itself adds is never cut.
@@ -22,7 +21,7 @@ def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None =
     first = first and run.turn.planned is None
     pinned = run.history.pinned
     if pinned and (lane is None or lane.fallback):
-        pinned = pinned & {each.message.id for each in said}
+        pinned = pinned & {each.message.id for each in said.said}
     duties = Duties(
         conversation_id=run.journal.conversation_id,
         question=question.message,
@@ -30,5 +29,5 @@ def proven(run: Run, prompt: Prompt, said: Sequence[Placed], lane: Lane | None =
         pinned=pinned,
         system=bool(run.voice.system),
     )
-    prove(prompt, duties)
+    said.proof.go_on(prompt, duties)
     return prompt

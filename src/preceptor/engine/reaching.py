@@ -10,7 +10,7 @@ from preceptor.domain.history.limits import Limits
 from preceptor.domain.history.segment import NOTHING_YET, Segment, State, basis_of
 from preceptor.domain.history.strategy import FromLastNMessages, FromTimestamp, Strategy
 from preceptor.domain.ids import ConversationId
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.engine.ports import Work
 
 MARGIN = 8

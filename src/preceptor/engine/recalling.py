@@ -12,7 +12,7 @@ from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View, root
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId
 from preceptor.domain.log import Head
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
 from preceptor.engine.ports import Work
 

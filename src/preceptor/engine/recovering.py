@@ -13,8 +13,8 @@ from preceptor.domain.log import Event
 from preceptor.domain.messages.message import Message
 from preceptor.domain.models import Capabilities
 from preceptor.domain.ownership import Owner
-from preceptor.domain.prompts.assemble import Placed
 from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.times import from_micros

@@ -13,8 +13,8 @@ from preceptor.domain.history.segment import State
 from preceptor.domain.history.tape import ArrayTape
 from preceptor.domain.ids import ConversationId
 from preceptor.domain.messages.message import Message, Role
-from preceptor.domain.prompts.assemble import Placed, worth_showing
 from preceptor.domain.prompts.parameters import RequestParameters
+from preceptor.domain.prompts.placed import Placed, worth_showing
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.turns.calls import LeftOut

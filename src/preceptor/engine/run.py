@@ -14,7 +14,8 @@ from preceptor.domain.history.segment import State
 from preceptor.domain.ids import AgentId, CallId, InstructionId, MessageId, OrgId, TaskId, TurnId, ViewId
 from preceptor.domain.messages.directive import INTERMEDIATE, Directive, written
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.assemble import Passage
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Sampling
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.turns.calls import Altered, LeftOut
@@ -188,6 +189,8 @@ class Run(msgspec.Struct, eq=False):
     """As it was when the turn was accepted; None for one that was taken up again."""
     beside: StartBeside | None = None
     """Starts conversations beside this one."""
+    told: tuple[list[Placed], Passage] | None = None
+    """What the main lane was shown last, and the history that it began with."""
 
     @property
     def turn(self) -> Turn:
@@ -227,6 +230,20 @@ class Run(msgspec.Struct, eq=False):
         if lane.root is None:
             return self.journal.here
         return [*self._before(self.turn.spans[lane.root]), *self.journal.aside.get(lane.root, [])]
+
+    def passage(self, lane: Lane) -> Passage:
+        """What was said before this turn and in it, as this lane is shown it."""
+        before = self.history.said
+        if lane.root is not None:
+            return self.passage_of([*before, *self.said_in(lane)])
+        if self.told is None or self.told[0] is not before:
+            self.told = before, self.passage_of(before)
+        passage = self.told[1]
+        passage.go_on(self.journal.here[len(passage) - len(before) :])
+        return passage
+
+    def passage_of(self, said: list[Placed]) -> Passage:
+        return Passage(said, self.turn.turn_id, self.analyses)
 
     def _before(self, branch: Span) -> Iterator[Placed]:
         """What had been said when a branch was opened, without the call that opened it: that has no answer yet."""

@@ -8,7 +8,7 @@ from preceptor.domain.conversations.compaction import TEMPLATES, Strategy, Summa
 from preceptor.domain.errors import Invalid
 from preceptor.domain.ids import CallId, ConversationId, StreamId
 from preceptor.domain.log import NewEvent
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.turns.calls import Call, CallEnded, CallOutcome

@@ -7,7 +7,8 @@ import msgspec
 from preceptor.domain.history.summary import quotation
 from preceptor.domain.ids import CallId
 from preceptor.domain.messages.message import texts
-from preceptor.domain.prompts.assemble import Placed, assemble
+from preceptor.domain.prompts.assemble import Passage, assemble
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request, Segment
 from preceptor.domain.prompts.reply import Finish, Reply
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromMessage
@@ -43,7 +44,7 @@ def summary_prompt(
         segment("</transcript>", frame),
     )
     system = (segment(instruction, FromEngine(f"template {template}")),)
-    return assemble(system, (), transcript, (), overhead=model.capabilities.message_overhead)
+    return assemble(system, Passage(), transcript, (), overhead=model.capabilities.message_overhead)
 
 
 def summary_call(call_id: CallId, prompt: Prompt, model: ChatModel, attempt: int = 1) -> SummaryCall:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from preceptor.domain.ids import AgentId, ConversationId, MessageId, OrgId, TurnId, UserId
     from preceptor.domain.log import Event
     from preceptor.domain.messages.message import Message, ToolCall, ToolResult
-    from preceptor.domain.prompts.assemble import Placed
+    from preceptor.domain.prompts.placed import Placed
     from preceptor.domain.prompts.prompt import ToolSpec
     from preceptor.domain.turns.facts import TurnStatus
 

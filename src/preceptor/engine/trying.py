@@ -7,7 +7,8 @@ import msgspec
 
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role, Text, texts
-from preceptor.domain.prompts.assemble import Placed, assemble
+from preceptor.domain.prompts.assemble import Passage, assemble
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.reasoning.verdict import Gate, gate
@@ -55,7 +56,8 @@ class Tried(msgspec.Struct, frozen=True):
             created_at=self.session.world.now(),
         )
         overhead = self.model.capabilities.message_overhead
-        return assemble(system_of(self.told, self.counter), [Placed(1, message)], (), (), overhead=overhead)
+        said = Passage([Placed(1, message)])
+        return assemble(system_of(self.told, self.counter), said, (), (), overhead=overhead)
 
     async def _blocked(self, text: str) -> bool:
         means = self.session.means

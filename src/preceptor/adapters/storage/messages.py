@@ -8,7 +8,7 @@ from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.messages import ADD, BETWEEN, FIND, LAST, SEQ_AT, SINCE, SUM_AT, WITHHOLD
 from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.messages.message import Kind, Message, decode
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.engine.talk import MessagePlace
 
 

@@ -12,7 +12,7 @@ from preceptor.domain.history.strategy import TLDR
 from preceptor.domain.history.summary import INSTRUCTIONS, heading
 from preceptor.domain.ids import CallId, MessageId, SpanId, TurnId, UserId
 from preceptor.domain.messages.message import Kind, Message
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.value import VISIBLE_TEXT, AnyId, Value, left_out
 
 DISTILLED = "distill@1.0.0"

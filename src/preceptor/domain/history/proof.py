@@ -1,6 +1,6 @@
 """Proof that what a model is about to be shown is in order, before it is sent. Costs as much as what is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
@@ -78,33 +78,46 @@ class Duties(msgspec.Struct, frozen=True, kw_only=True):
 
 def prove(assembled: Assembled, duties: Duties) -> None:
     """Raise `Unproven`, naming the first obligation that does not hold."""
-    messages = [placed.message for placed in assembled.shown]
-    _prove_origins(messages, assembled, duties)
-    _prove_pairs(messages)
-    _prove_ends(messages, has_tail=bool(assembled.tail_text))
-    _prove_contents(messages, assembled, duties)
+    Proof().go_on(assembled, duties)
 
 
-def _prove_origins(messages: Sequence[Message], assembled: Assembled, duties: Duties) -> None:
-    if duties.system and not assembled.system_text.strip():
-        raise Unproven(Obligation.ONE_SYSTEM, "there is no system prompt")
-    system, conversation, blocked = Role.SYSTEM, duties.conversation_id, duties.blocked
-    for message in messages:
-        if message.role is system:
-            raise Unproven(Obligation.ONE_SYSTEM, f"message {message.id} is a second one")
-        if conversation is not None and message.conversation_id != conversation:
-            raise Unproven(Obligation.NOTHING_FOREIGN, f"message {message.id} is of another conversation")
-        if blocked and message.turn_id in blocked:
-            raise Unproven(Obligation.NOTHING_BLOCKED, f"message {message.id} is of a turn that was blocked")
+class Proof:
+    """Goes along with what is shown as it grows. A message that was gone through is not gone through again."""
 
+    __slots__ = ("_heard", "_messages", "_waiting")
 
-def _prove_pairs(messages: Sequence[Message]) -> None:
-    waiting: set[str] = set()
-    for message in messages:
-        parts = message.parts
-        if not waiting and len(parts) == 1 and type(parts[0]) is Text:
-            continue
-        results = message.tool_results
+    def __init__(self) -> None:
+        self._heard = 0
+        self._messages: dict[MessageId, Message] = {}
+        self._waiting: set[str] = set()
+        """Calls that have no answer yet."""
+
+    def go_on(self, assembled: Assembled, duties: Duties) -> None:
+        """Raise `Unproven` if a request may not be sent: one that shows what the last one did, and more."""
+        if duties.system and not assembled.system_text.strip():
+            raise Unproven(Obligation.ONE_SYSTEM, "there is no system prompt")
+        self._hear(assembled.shown[self._heard :], duties)
+        if self._waiting:
+            raise Unproven(Obligation.WHOLE_PAIRS, f"{min(self._waiting)} has no answer")
+        _prove_ends(assembled)
+        _prove_contents(self._messages, assembled, duties)
+
+    def _hear(self, shown: Sequence[Placed], duties: Duties) -> None:
+        """Go through what is new; what almost every message is, is told by one look."""
+        system, conversation, blocked = Role.SYSTEM, duties.conversation_id, duties.blocked
+        messages, waiting = self._messages, self._waiting
+        for placed in shown:
+            message = placed.message
+            if message.role is system or message.conversation_id != conversation or blocked:
+                _prove_origin(message, duties)
+            parts = message.parts
+            if waiting or len(parts) != 1 or type(parts[0]) is not Text:
+                self._pair(message)
+            messages[message.id] = message
+        self._heard += len(shown)
+
+    def _pair(self, message: Message) -> None:
+        waiting, results = self._waiting, message.tool_results
         for result in results:
             if result.tool_call_id not in waiting:
                 detail = f"message {message.id} answers {result.tool_call_id}, which was not called right before"
@@ -117,29 +130,39 @@ def _prove_pairs(messages: Sequence[Message]) -> None:
             if len(named) < len(calls):
                 raise Unproven(Obligation.WHOLE_PAIRS, f"message {message.id} makes one call twice")
             waiting |= named
-    if waiting:
-        raise Unproven(Obligation.WHOLE_PAIRS, f"{min(waiting)} has no answer")
 
 
-def _prove_ends(messages: Sequence[Message], *, has_tail: bool) -> None:
-    if messages and messages[0].role is not Role.USER:
-        raise Unproven(Obligation.LEGAL_FIRST, f"it begins with the {messages[0].role} message {messages[0].id}")
-    if has_tail:
+def _prove_origin(message: Message, duties: Duties) -> None:
+    conversation, blocked = duties.conversation_id, duties.blocked
+    if message.role is Role.SYSTEM:
+        raise Unproven(Obligation.ONE_SYSTEM, f"message {message.id} is a second one")
+    if conversation is not None and message.conversation_id != conversation:
+        raise Unproven(Obligation.NOTHING_FOREIGN, f"message {message.id} is of another conversation")
+    if blocked and message.turn_id in blocked:
+        raise Unproven(Obligation.NOTHING_BLOCKED, f"message {message.id} is of a turn that was blocked")
+
+
+def _prove_ends(assembled: Assembled) -> None:
+    shown = assembled.shown
+    if shown and shown[0].message.role is not Role.USER:
+        first = shown[0].message
+        raise Unproven(Obligation.LEGAL_FIRST, f"it begins with the {first.role} message {first.id}")
+    if assembled.tail_text:
         return
-    if not messages:
+    if not shown:
         raise Unproven(Obligation.LEGAL_LAST, "it shows no message at all")
-    if messages[-1].role not in {Role.USER, Role.TOOL}:
-        raise Unproven(Obligation.LEGAL_LAST, f"it ends with the {messages[-1].role} message {messages[-1].id}")
+    last = shown[-1].message
+    if last.role not in {Role.USER, Role.TOOL}:
+        raise Unproven(Obligation.LEGAL_LAST, f"it ends with the {last.role} message {last.id}")
 
 
-def _prove_contents(messages: Sequence[Message], assembled: Assembled, duties: Duties) -> None:
+def _prove_contents(messages: Mapping[MessageId, Message], assembled: Assembled, duties: Duties) -> None:
     question = duties.question
     if question is not None:
-        found = next((message for message in messages if message.id == question.id), None)
+        found = messages.get(question.id)
         if found is None or (found.parts, found.role) != (question.parts, question.role):
             raise Unproven(Obligation.QUESTION, f"message {question.id} is not there word for word")
-    missing = duties.pinned.difference(message.id for message in messages) if duties.pinned else ()
-    if missing:
+    if missing := duties.pinned - messages.keys():
         raise Unproven(Obligation.PINS, f"message {min(missing)} must be shown")
     if duties.cap is not None and assembled.tokens > duties.cap:
         raise Unproven(Obligation.WITHIN_CAP, f"it has {assembled.tokens} tokens, and {duties.cap} are allowed")

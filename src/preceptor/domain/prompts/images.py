@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from preceptor.domain.messages.message import Attachment, Message
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 
 
 def images_of(messages: Iterable[Message]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -11,6 +11,7 @@ from preceptor.domain.once import once
 from preceptor.domain.prompts.source import AnySource
 
 Written = TypeVar("Written")
+Writer = Callable[[str, Callable[[Message], Any]], list[Any]]
 
 
 class Segment(msgspec.Struct, frozen=True, rename="camel"):
@@ -76,15 +77,17 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
         return "\n\n".join([segment.text for segment in self.tail])
 
     def written(self, form: str, write: Callable[[Message], Written]) -> list[Written]:
-        """What a format makes of each message, made once: it is sent again with everything that follows it."""
-        written: list[Written] = []
-        for each in self.shown:
-            made = vars(each)
-            found: Written | None = made.get(form)
-            if found is None:
-                found = made[form] = write(each.message)
-            written.append(found)
-        return written
+        """What a format makes of each message."""
+        known: Writer | None = vars(self).get("_known")
+        if known is None:
+            return [write(each.message) for each in self.shown]
+        return known(form, write)[: len(self.shown)]
+
+    def know(self, tokens: int, written: "Writer") -> Self:
+        """Take what was worked out before of what is shown: its tokens, and what formats make of it."""
+        besides = sum([piece.tokens for piece in (*self.system, *self.tail, *self.tools)])
+        vars(self).update(_tokens=tokens + besides + self.overhead, _known=written)
+        return self
 
     @property
     def tokens(self) -> int:
@@ -93,8 +96,8 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
 
     @once
     def _tokens(self) -> int:
-        pieces = sum([piece.tokens for piece in (*self.system, *self.shown, *self.tail)])
-        return pieces + sum([tool.tokens for tool in self.tools]) + self.overhead
+        pieces = (*self.system, *self.shown, *self.tail, *self.tools)
+        return sum([piece.tokens for piece in pieces]) + self.overhead
 
 
 class Sampling(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -5,12 +5,12 @@ import msgspec
 from preceptor.domain.delegation import ClosedBy
 from preceptor.domain.messages.directive import RETURN_CONTROL, DelegateReasoning
 from preceptor.domain.models import Capabilities
-from preceptor.domain.prompts.assemble import assemble
+from preceptor.domain.prompts.assemble import Passage, assemble
 from preceptor.domain.prompts.images import with_images
 from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Sampling, Segment
 from preceptor.domain.prompts.source import AnySource, FromDirective, FromEngine, FromGuardian
 from preceptor.domain.reasoning.tail import guardian_assessment, turn_directive
-from preceptor.domain.turns.calls import CallEnded, CallOutcome
+from preceptor.domain.turns.calls import CallEnded, CallOutcome, LeftOut
 from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
 from preceptor.domain.turns.turn import Lane, Turn
@@ -19,7 +19,7 @@ from preceptor.engine.proving import proven
 from preceptor.engine.run import Run
 from preceptor.engine.stages.listen import listen
 from preceptor.engine.stages.record import Prepared, Purpose, Showing, record
-from preceptor.engine.stages.window import Shown, narrowed
+from preceptor.engine.stages.window import narrowed
 from preceptor.engine.voice import Opening, as_taken, opening, specialist_system, tools_for
 
 NO_MORE = (
@@ -50,18 +50,11 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     model = run.model_of(lane)
     able = model.capabilities
     began = as_taken(_opening(run, lane, step, model), able)
-    said, left_out = _shown(run, lane, model, began)
     pictures = run.images if able.images else {}
-    seen = with_images(said, pictures) if pictures else said
-    prompt = assemble(
-        began.system,
-        seen,
-        _tail(run, lane, step),
-        began.tools,
-        overhead=able.message_overhead,
-        turn_id=run.turn.turn_id,
-        analyses=run.analyses,
-    )
+    said, left_out = _shown(run, lane, model, began)
+    if pictures:
+        said = run.passage_of(with_images(said.said, pictures))
+    prompt = assemble(began.system, said, _tail(run, lane, step), began.tools, overhead=able.message_overhead)
     if exceeded := too_much(run, prompt, able):
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
     forced = _forced(run, lane, began, able)
@@ -79,13 +72,13 @@ def _sampling(run: Run, able: Capabilities) -> Sampling:
     return msgspec.structs.replace(run.sampling, parallel_tool_calls=None)
 
 
-def _shown(run: Run, lane: Lane, model: ChatModel, began: Opening) -> Shown:
+def _shown(run: Run, lane: Lane, model: ChatModel, began: Opening) -> tuple[Passage, tuple[LeftOut, ...]]:
     """History was cut for the agent's own model; another may have less room."""
-    now = run.said_in(lane)
     if not lane.fallback:
-        return [*run.history.said, *now], run.history.left_out
+        return run.passage(lane), run.history.left_out
     besides = sum(piece.tokens for piece in began.system) + sum(tool.tokens for tool in began.tools)
-    return narrowed(run, model.capabilities, now, besides, model.name)
+    said, left_out = narrowed(run, model.capabilities, run.said_in(lane), besides, model.name)
+    return run.passage_of(said), left_out
 
 
 def forget(run: Run, lane: Lane, step: Forget) -> None:

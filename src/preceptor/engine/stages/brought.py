@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from preceptor.domain.messages.message import Message
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.reasoning.synthesis import WITHHELD
 from preceptor.engine.run import Run
 

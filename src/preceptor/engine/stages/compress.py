@@ -11,7 +11,7 @@ from preceptor.domain.history.strategy import Strategy
 from preceptor.domain.history.summary import SummaryRequest, name_of, request_of, summary_message, summary_text
 from preceptor.domain.ids import CallId, MessageId
 from preceptor.domain.messages.message import Message
-from preceptor.domain.prompts.assemble import Placed, for_models
+from preceptor.domain.prompts.placed import Placed, for_models
 from preceptor.domain.prompts.reply import ModelFailure, Reply
 from preceptor.domain.turns.facts import Compressed, TurnStatus
 from preceptor.domain.turns.step import Settle

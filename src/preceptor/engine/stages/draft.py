@@ -7,7 +7,7 @@ import msgspec
 from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.ids import CallId
 from preceptor.domain.messages.message import ToolCall, texts
-from preceptor.domain.prompts.assemble import Placed, assemble
+from preceptor.domain.prompts.assemble import Passage, assemble
 from preceptor.domain.prompts.prompt import Ask, Effect, Force, Prompt, Request, Sampling, Segment, ToolSpec
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromGuardian
@@ -16,7 +16,7 @@ from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.reasoning.reading import read_reply
 from preceptor.domain.reasoning.schema import answer_as_json, ask_again, tool_description, tool_schema
 from preceptor.domain.reasoning.tail import guardian_assessment
-from preceptor.domain.turns.calls import Call, CallOutcome
+from preceptor.domain.turns.calls import Call, CallOutcome, LeftOut
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.step import ATTEMPTS, Settle
 from preceptor.engine.ports import ChatModel
@@ -26,7 +26,7 @@ from preceptor.engine.stages.ask import pause_before, too_much
 from preceptor.engine.stages.fall_back import stand_in
 from preceptor.engine.stages.listen import hear
 from preceptor.engine.stages.record import manifest
-from preceptor.engine.stages.window import Shown, narrowed
+from preceptor.engine.stages.window import narrowed
 from preceptor.engine.voice import counted, opening
 
 TRIES = 2
@@ -164,7 +164,7 @@ async def _ask(drafting: Drafting) -> Reply | Settle:
     return await hear(run, model, call, request, min(PATIENCE, run.seconds_left))
 
 
-def _call(run: Run, prompt: Prompt, asked: Ask, request: Request, said: list[Placed]) -> Call:
+def _call(run: Run, prompt: Prompt, asked: Ask, request: Request, said: Passage) -> Call:
     began = opening(prompt.system, prompt.tools)
     for kept in (began.system_kept, began.tools_kept):
         if kept is not None:
@@ -197,12 +197,13 @@ def _sampling(run: Run) -> Sampling:
     )
 
 
-def _shown(run: Run, model: ChatModel) -> Shown:
+def _shown(run: Run, model: ChatModel) -> tuple[Passage, tuple[LeftOut, ...]]:
     besides = sum(piece.tokens for piece in run.voice.system) + run.counter.count(tool_description()) * 10
-    return narrowed(run, model.capabilities, run.said_in(run.turn.main), besides, "the model that plans")
+    said, left_out = narrowed(run, model.capabilities, run.said_in(run.turn.main), besides, "the model that plans")
+    return run.passage_of(said), left_out
 
 
-def _prompt(drafting: Drafting, said: list[Placed]) -> Prompt:
+def _prompt(drafting: Drafting, said: Passage) -> Prompt:
     run, able = drafting.run, drafting.model.capabilities
     schema = able.tool_schema(tool_schema(run.pins.language, run.means.product_name))
     spec = counted(ToolSpec(TOOL_NAME, tool_description(), schema), run.counter)
@@ -220,6 +221,4 @@ def _prompt(drafting: Drafting, said: list[Placed]) -> Prompt:
         tuple(Segment(text=text, source=source, tokens=run.counter.count(text)) for text, source in tail),
         (spec,) if bound else (),
         overhead=able.message_overhead,
-        turn_id=run.turn.turn_id,
-        analyses=run.analyses,
     )

@@ -1,13 +1,12 @@
 """Record: what a model is about to be shown, written down before it is sent. Nothing is sent without."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from preceptor.domain.ids import CallId, MessageId, SpanId
 from preceptor.domain.messages.message import Kind
-from preceptor.domain.prompts.assemble import Placed, runs
+from preceptor.domain.prompts.assemble import Passage
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.turns.calls import Call, LeftOut
 from preceptor.engine.run import Run
@@ -34,20 +33,19 @@ class Showing(msgspec.Struct, frozen=True):
     """What a model is shown, from what that was made, and how it is asked."""
 
     prompt: Prompt
-    said: Sequence[Placed]
+    said: Passage
     opened: Opening
     asked: Ask
     left_out: tuple[LeftOut, ...] = ()
     images: bool = False
 
 
-def manifest(run: Run, said: Sequence[Placed]) -> dict[str, Any]:
+def manifest(run: Run, said: Passage) -> dict[str, Any]:
     """Which messages a model is shown, in which order and form, and what that costs a provider's cache."""
-    elsewhere = [(at, each.message) for at, each in enumerate(said) if not each.place]
-    altered = run.history.altered
-    ids = {each.message.id for each in said} if altered else frozenset[MessageId]()
+    elsewhere, altered = said.elsewhere, run.history.altered
+    ids = {each.message.id for each in said.said} if altered else frozenset[MessageId]()
     return {
-        "shown": runs([each.place for each in said if each.place]),
+        "shown": tuple(said.runs),
         "summaries": tuple([(at, message.id) for at, message in elsewhere if message.kind is Kind.SUMMARY]),
         "aside": tuple([message.id for _, message in elsewhere if message.kind is not Kind.SUMMARY]),
         "altered": {one: how for one, how in altered.items() if one in ids},

@@ -1,7 +1,7 @@
 """The window of another model: history was cut for the agent's own, and who stands in for it may have less room."""
 
 from preceptor.domain.models import Capabilities
-from preceptor.domain.prompts.assemble import Placed
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.turns.calls import LeftOut
 from preceptor.engine.remembering import ROOM, within
 from preceptor.engine.run import Run

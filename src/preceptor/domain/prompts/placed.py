@@ -1,0 +1,101 @@
+"""A message in its place in a conversation, and as models are shown it."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from preceptor.domain.ids import TurnId
+from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall
+from preceptor.domain.once import once
+from preceptor.domain.prompts.prompt import Shown
+from preceptor.domain.prompts.source import AnySource, FromMessage, FromPlan, FromSummary
+from preceptor.domain.reasoning.synthesis import WITHHELD, ForModel
+
+_RUNNING, _PLAN, _SAID = TurnId(""), Kind.SYNTHETIC_PLAN, Kind.MESSAGE
+
+
+class Placed(msgspec.Struct, frozen=True, dict=True):
+    """A message and its number in the conversation."""
+
+    place: int
+    message: Message
+    withheld: int = 0
+    """If the turn it began was blocked: the tokens of what other turns are shown in its place."""
+
+    @once
+    def always(self) -> Shown | None:
+        """As every call is shown it; a history is shown again and again. None if that depends."""
+        message = self.message
+        if self.withheld or (message.kind is _PLAN and message.analysis is not None):
+            return None
+        source = FromMessage(message.id, self.place) if message.kind is _SAID else source_of(self)
+        return Shown(message, source, message.tokens)
+
+
+def worth_showing(said: Sequence[Placed], analyses: int = 1) -> list[Placed]:
+    """Without what earlier turns said before they answered: that they are at work. What followed says more."""
+    plans = [at for at, each in enumerate(said[:-1]) if each.message.kind is _PLAN]
+    if not plans:
+        return list(said)
+    whole = analysed(said, _RUNNING, analyses)
+    interim = {at for at in plans if _is_interim(said[at].message, said[at + 1].message, whole)}
+    return [each for at, each in enumerate(said) if at not in interim]
+
+
+def _is_interim(message: Message, after: Message, whole: Collection[TurnId]) -> bool:
+    if message.analysis is None or message.turn_id in whole:
+        return False
+    return after.role is Role.ASSISTANT and after.turn_id == message.turn_id
+
+
+def analysed(said: Sequence[Placed], turn_id: TurnId | None, analyses: int) -> frozenset[TurnId]:
+    """The turns whose analyses are shown whole: this one, and the last that were planned before it."""
+    found = [turn_id] if turn_id is not None and analyses else []
+    for each in reversed(said) if analyses > 1 else ():
+        if each.message.analysis is not None and each.message.turn_id not in found:
+            if len(found) >= analyses:
+                break
+            found.append(each.message.turn_id)
+    return frozenset(found)
+
+
+def for_models(placed: Placed) -> Placed:
+    """A message as models are shown it from the next turn on: without what was withheld, or meant for one turn."""
+    shown = as_shown(placed, None)
+    return placed if shown.message is placed.message else Placed(placed.place, shown.message)
+
+
+def as_shown(placed: Placed, turn_id: TurnId | None, whole: Collection[TurnId] = ()) -> Shown:
+    """A message as a call of this turn is shown it: most are shown as they are stored."""
+    message = placed.message
+    if message.kind is Kind.SYNTHETIC_PLAN and message.analysis is not None:
+        return _plan(placed, message, whole=message.turn_id in whole)
+    if placed.withheld and (message.from_client or message.turn_id != turn_id):
+        instead = msgspec.structs.replace(message, parts=_emptied(message))
+        return Shown(instead, source_of(placed), placed.withheld)
+    return Shown(message, source_of(placed), message.tokens)
+
+
+def _emptied(message: Message) -> tuple[AnyPart, ...]:
+    """What is shown in place of a message; calls and results stay, without a word in them, as a pair is one."""
+    calls = [ToolCall(call.id, call.name, {}) for call in message.tool_calls]
+    results = [msgspec.structs.replace(result, content=WITHHELD) for result in message.tool_results]
+    return (*calls, *results) or (Text(WITHHELD),)
+
+
+def _plan(placed: Placed, message: Message, *, whole: bool) -> Shown:
+    """The analysis is for the turn that it was made in, as a rule; of earlier ones only the response is shown."""
+    tokens = message.tokens if whole else message.tokens - message.analysis_tokens
+    text = ForModel(message.analysis or "", message.text).full if whole else message.text
+    return Shown(msgspec.structs.replace(message, parts=(Text(text),), analysis=None), source_of(placed), tokens)
+
+
+def source_of(placed: Placed) -> AnySource:
+    message = placed.message
+    match message.kind:
+        case Kind.SUMMARY | Kind.COMPACTION:
+            return FromSummary(message.id, placed.place, message.kind, message.sources)
+        case Kind.SYNTHETIC_PLAN:
+            return FromPlan(message.id, placed.place)
+        case Kind.MESSAGE | Kind.MEMORY | Kind.TOOL:
+            return FromMessage(message.id, placed.place)
