@@ -22,6 +22,7 @@ from preceptor.adapters.storage.ready.log import (
     START,
     TAKE,
 )
+from preceptor.adapters.storage.statements import Row
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent, Told, seal
@@ -33,6 +34,24 @@ CHECKPOINT = "log.checkpoint"
 
 def sealed_after(head: Head, org: OrgId, stream: StreamId, new: Sequence[NewEvent], now: datetime) -> list[Event]:
     return seal(org, stream, head, new, at=to_micros(now), salts=[random_bytes(SALT) for _ in new])
+
+
+def _row(event: Event) -> Row:
+    """An event as it is added. `sqlite3` takes a bytearray as it is; for bytes it first looks for an adapter."""
+    return (
+        event.org,
+        event.stream,
+        event.seq,
+        event.turn,
+        event.kind,
+        event.at,
+        event.epoch,
+        event.payload,
+        event.salt and bytearray(event.salt),
+        bytearray(event.commitment),
+        bytearray(event.prev_hash),
+        bytearray(event.hash),
+    )
 
 
 class SqlLog(msgspec.Struct):
@@ -64,9 +83,9 @@ class SqlLog(msgspec.Struct):
         sealed = await self._write(stream, Head(seq, before, current + take), new)
         last = sealed[-1]
         if take:
-            await executor.put(MOVE_TAKING, (last.seq, last.hash, last.epoch, org, stream))
+            await executor.put(MOVE_TAKING, (last.seq, bytearray(last.hash), last.epoch, org, stream))
         else:
-            await executor.put(MOVE, (last.seq, last.hash, org, stream))
+            await executor.put(MOVE, (last.seq, bytearray(last.hash), org, stream))
         if not grown:
             await executor.put(MARK, (org, stream))
         return sealed
@@ -130,7 +149,7 @@ class SqlLog(msgspec.Struct):
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
         work, executor = self.work, self.work.executor
         sealed = sealed_after(head, work.org, stream, new, work.now)
-        await executor.many(ADD, [msgspec.structs.astuple(event) for event in sealed])
+        await executor.many(ADD, [_row(event) for event in sealed])
         self._moved(stream)
         last, place = sealed[-1], (work.org, stream)
         executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
