@@ -66,6 +66,14 @@ def test_every_page_names_the_one_call_that_has_its_data(site: Site, found: dict
                 site.api("GET", words[-1].removeprefix(site.url))
 
 
+def test_no_page_has_two_things_with_one_id(site: Site, found: dict[str, str]):
+    cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
+    with httpx2.Client(base_url=site.url, headers={"cookie": cookie}, trust_env=False, timeout=30) as client:
+        for name, path in found.items():
+            ids = re.findall(r' id="([^"]+)"', client.get(path).text)
+            assert sorted(one for one in set(ids) if ids.count(one) > 1) == [], name
+
+
 def test_whoever_may_not_see_a_page_is_told_so_and_without_a_session_asked_to_sign_in(
     site: Site, found: dict[str, str]
 ):
@@ -101,8 +109,9 @@ def test_another_organisations_work_is_not_there(site: Site, found: dict[str, st
 
 
 def test_the_keys_are_shown_and_closed_by_key(site: Site, tab: Page):
-    tab.goto(f"{site.url}/experiments")
-    tab.keyboard.press("?")
-    expect(tab.get_by_role("dialog")).to_be_visible()
-    tab.keyboard.press("Escape")
-    expect(tab.get_by_role("dialog")).not_to_be_visible()
+    for path in ("/experiments", "/settings"):
+        tab.goto(site.url + path)
+        tab.keyboard.press("?")
+        expect(tab.get_by_role("dialog")).to_be_visible()
+        tab.keyboard.press("Escape")
+        expect(tab.get_by_role("dialog")).not_to_be_visible()

@@ -53,7 +53,7 @@ async def mint(request: Request, preceptor: ThePreceptor, form: TheForm) -> Resp
 async def revoke(key_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
     await preceptor.keys.revoke(KeyId(key_id))
     request.app.state.gate.keeper.forget()
-    return RedirectResponse("/settings#keys", 303)
+    return RedirectResponse("/settings#api-keys", 303)
 
 
 async def _page(request: Request, preceptor: ThePreceptor, minted: MintedKey | None = None) -> Response:
