@@ -105,6 +105,7 @@ def test_a_key_is_shown_once_works_and_is_revoked(site: Site, tab: Page):
     tab.get_by_label("Name", exact=True).fill("<b>for curl</b>")
     tab.locator("form[action^='/settings/keys'] select").select_option("viewer")
     tab.get_by_role("button", name="Make a key").click()
+    expect(tab.get_by_role("button", name="Copy", exact=True)).to_be_visible()
     key = tab.locator("#minted").inner_text()
     with site.served.client(key) as client:
         assert client.get("/api/conversations").status_code == 200
