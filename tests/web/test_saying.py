@@ -7,6 +7,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
+from preceptor.domain.phrases import LANGUAGES
+from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.web.browsing import AGENT, Site, findings, watched
 
 
@@ -141,3 +143,13 @@ def test_a_turn_that_says_nothing_for_long_is_told_and_the_page_stays_as_it_is(s
         gate.set()
         expect(tab.locator("body[data-turn=done]")).to_be_attached()
         expect(tab.locator("#trouble")).to_be_hidden()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_there_is_room_to_write_on_a_narrow_screen(site: Site, language: str):
+    chosen = {"name": LANGUAGE, "value": language, "url": site.url}
+    with site.tab(viewport={"width": 390, "height": 844}, cookies=[*site.cookies, chosen]) as page:
+        page.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+        box = page.locator("#text").bounding_box()
+        assert box
+        assert box["width"] > 300
