@@ -93,7 +93,7 @@ def test_an_experiment_is_designed_started_and_its_variant_promoted(site: Site, 
     tab.get_by_role("button", name="Keep as a draft").click()
     expect(tab.locator("h1")).to_have_text("By hand <b>bold</b>")
     expect(tab.locator(".verdict")).to_have_attribute("data-code", "not_started")
-    tab.get_by_role("button", name="Start", exact=True).click()
+    tab.get_by_role("button", name="Start it").click()
     expect(tab.locator(".bar .chip")).to_have_text("running")
     tab.get_by_role("button", name="Promote the variant…").click()
     expect(tab.locator("#promote ins").first).to_have_text("friendly")
@@ -116,7 +116,7 @@ def test_a_design_that_cannot_be_comes_back_with_the_reason(site: Site):
     with site.context() as context, watched(context.new_page(), site.url, ("422",)) as page:
         page.goto(f"{site.url}/experiments/new")
         page.get_by_label("Name", exact=True).fill("Nothing to compare")
-        page.get_by_role("button", name="Start", exact=True).click()
+        page.get_by_role("button", name="Start it").click()
         expect(page.get_by_role("alert")).to_be_visible()
         expect(page.get_by_label("Name", exact=True)).to_have_value("Nothing to compare")
         assert findings(page) == []
@@ -199,7 +199,7 @@ def test_a_replay_is_asked_for_from_a_turn_and_shows_what_came_out_otherwise(sit
     tab.get_by_role("link", name="Replay with…").click()
     tab.locator("select[name=instruction]").select_option(made.family_id)
     tab.get_by_label("in the version").fill("1.0.0")
-    tab.get_by_role("button", name="Replay", exact=True).click()
+    tab.get_by_role("button", name="Replay them").click()
     expect(tab.locator("body[data-turn=done]")).to_be_attached()
     replay_id = tab.url.rsplit("/", 1)[1]
     told = site.api("GET", f"/api/replays/{replay_id}")
