@@ -14,6 +14,19 @@ from preceptor.surfaces.web.rendering import environment
 HERE = Path(web.__path__[0])
 TEMPLATES = sorted((HERE / "templates").rglob("*.html"))
 BLANKS = re.compile(r"%\(\w+\)s")
+ONE_WORD = {
+    "agent": ("агент", "tác nhân"),
+    "conversation": ("разговор", "hội thoại"),
+    "customization": ("отступлени", "tùy chỉnh"),
+    "demo": ("демо", "demo"),
+    "execution": ("выполнени", "thực thi"),
+    "experiment": ("эксперимент", "thử nghiệm"),
+    "instruction": ("инструкци", "chỉ dẫn"),
+    "replay": ("повтор", "chạy lại"),
+    "specialist": ("специалист", "chuyên gia"),
+    "template": ("шаблон", "mẫu"),
+}
+"""Our nouns, and the stem that stands for each in Russian and in Vietnamese."""
 FOR_SCRIPTS = re.compile(r"speaker\.forms\('([^']+)', '([^']+)'\)")
 
 
@@ -58,6 +71,14 @@ def test_every_text_is_translated_with_its_plurals_and_its_blanks(language: str)
         assert len(forms) == (len(FORMS[language]) if plural else 1), text
         for one in forms:
             assert set(BLANKS.findall(one)) == set(BLANKS.findall(plural or text)), text
+
+
+@pytest.mark.parametrize(("language", "place"), [("ru", 0), ("vi", 1)])
+def test_one_thing_has_one_name_in_every_language(language: str, place: int):
+    for text, told in catalogue(language).items():
+        for noun, stems in ONE_WORD.items():
+            if re.search(rf"\b{noun}s?\b", text, re.IGNORECASE):
+                assert stems[place] in (told if isinstance(told, str) else told[0]).lower(), text
 
 
 def test_numbers_take_the_plural_of_their_language():
