@@ -17,6 +17,8 @@ def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Sit
     with site.tab(cookies=[]) as page:
         page.goto(link)
         expect(page).to_have_url(f"{site.url}/conversations")
+        page.goto(link)
+        expect(page).to_have_url(f"{site.url}/conversations")
         assert [(one.get("name"), one.get("httpOnly")) for one in page.context.cookies()] == [
             ("preceptor_session", True)
         ]
@@ -25,6 +27,7 @@ def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Sit
         assert page.context.cookies() == []
     with site.context(cookies=[]) as context, watched(context.new_page(), site.url, ("401",)) as page:
         page.goto(link)
+        expect(page.get_by_role("alert")).to_contain_text("This link was used already")
         expect(page.get_by_text("preceptor link")).to_be_visible()
 
 

@@ -2,7 +2,7 @@
 
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import orjson
@@ -14,8 +14,9 @@ from preceptor.domain.errors import NotFound, Unauthenticated
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.engine.session import Session
 from preceptor.surfaces.rest.routing import open_to_anyone
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import COOKIE, Pages, own_path, signed_in
-from preceptor.surfaces.web.rendering import look_of, page
+from preceptor.surfaces.web.rendering import look, look_of, page
 from preceptor.surfaces.web.sessions import SESSION_SECONDS
 
 router = Pages()
@@ -23,6 +24,7 @@ ON_THE_WAY = "preceptor_sign_in"
 PURPOSE = "sign-in"
 MINUTES = 10
 Words = Annotated[str, Query(max_length=4000)]
+USED = msg("This link was used already, or is older than 15 minutes.")
 LOST = "This sign-in was not begun in this browser, or too long ago. Sign in again."
 
 
@@ -37,10 +39,14 @@ async def home(request: Request) -> Response:
 @router.get("/login")
 @open_to_anyone
 async def login(request: Request, token: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Redeem a one-time link. Opening it again shows how to get another."""
-    if not token and await signed_in(request) is not None:
-        return RedirectResponse("/", 303)
-    cookie = await request.app.state.gate.preceptor.access.open_session(token)
+    """Redeem a one-time link. Opening it again says so and shows how to get another, unless one is in already."""
+    try:
+        cookie = await request.app.state.gate.preceptor.access.open_session(token)
+    except Unauthenticated:
+        if await signed_in(request) is not None:
+            return RedirectResponse("/", 303)
+        told: dict[str, Any] = {"why": look(request).speaker.say(USED)} if token else {}
+        return page(request, "sign_in.html", status=401, **told)
     return _with_session(request, cookie, "/")
 
 
