@@ -56,3 +56,24 @@ def test_whoever_may_not_set_it_up_is_not_offered_it(fresh: Site):
         page.goto(fresh.url)
         expect(page.get_by_role("heading", name="Nothing has been said yet")).to_be_visible()
         expect(page.get_by_role("button", name="Set up the demo")).to_have_count(0)
+        expect(page.get_by_text("let us set up a small demo")).to_have_count(0)
+
+
+def test_it_is_not_said_that_nothing_was_said_when_it_was_or_is_archived(fresh: Site):
+    fresh.api("POST", "/api/orgs", json={"orgId": "quiet", "name": "Quiet"})
+    with fresh.tab(cookies=fresh.cookies_of("admin", "quiet")) as page:
+        page.goto(f"{fresh.url}/agents")
+        page.get_by_label("Name").fill("Helper")
+        page.get_by_role("button", name="Create").click()
+        page.get_by_role("link", name="New conversation").click()
+        page.get_by_label("Message").fill("¿Hello")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("body[data-turn=done]")).to_be_attached()
+        page.goto(f"{fresh.url}/start")
+        expect(page.get_by_role("heading", name="See it at work")).to_be_visible()
+        page.go_back()
+        page.locator(".menu > summary").click()
+        page.get_by_role("button", name="Archive").click()
+        page.goto(f"{fresh.url}/conversations")
+        page.get_by_role("link", name="Show what is archived").click()
+        expect(page.locator("[data-item]")).to_have_count(1)

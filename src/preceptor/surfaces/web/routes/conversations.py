@@ -63,7 +63,7 @@ async def show_all(
         agents=(await preceptor.agents.page(limit=200)).items,
         filters=filters,
         more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
-        first=cursor is None and not chosen,
+        first=cursor is None and not chosen and not found.items and not await _archived(preceptor),
     )
 
 
@@ -220,6 +220,11 @@ async def _renamed(preceptor: Preceptor, conversation_id: str, title: str) -> No
     if not title or len(title) > 300 or "\x00" in title:
         raise Invalid("A title has 1 to 300 characters. Write one, or leave it as it is.")
     await preceptor.conversations.change(ConversationId(conversation_id), title=title)
+
+
+async def _archived(preceptor: Preceptor) -> bool:
+    """Whether there are conversations that the list does not show by itself."""
+    return bool((await preceptor.conversations.page(Wanted(status=Status.ARCHIVED), limit=1)).items)
 
 
 async def _parts(preceptor: Preceptor, form: Form) -> list[AnyPart]:

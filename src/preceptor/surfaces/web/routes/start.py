@@ -25,9 +25,10 @@ TALKS = (
 async def show(request: Request, preceptor: ThePreceptor) -> Response:
     there = look(request).may(Permission.AGENT_READ) and await preceptor.demos.there()
     found = (await preceptor.conversations.page(Wanted(agent_id=AGENT), limit=1)).items if there else ()
+    said = (await preceptor.conversations.page(Wanted(), limit=1)).items
     call = Call(f"/api/conversations?agentId={AGENT}")
     talk = found[0].conversation_id if found else None
-    return page(request, "start.html", here="start", call=call, there=there, talk=talk, agent=AGENT)
+    return page(request, "start.html", here="start", call=call, there=there, said=said, talk=talk)
 
 
 @router.post("/demo")
