@@ -62,7 +62,8 @@ def test_whoever_may_not_set_it_up_is_not_offered_it(fresh: Site):
 def test_it_is_not_said_that_nothing_was_said_when_it_was_or_is_archived(fresh: Site):
     fresh.api("POST", "/api/orgs", json={"orgId": "quiet", "name": "Quiet"})
     with fresh.tab(cookies=fresh.cookies_of("admin", "quiet")) as page:
-        page.goto(f"{fresh.url}/agents")
+        page.goto(f"{fresh.url}/conversations/new")
+        page.get_by_role("link", name="New agent").click()
         page.get_by_label("Name").fill("Helper")
         page.get_by_role("button", name="Create").click()
         page.get_by_role("link", name="New conversation").click()
