@@ -39,6 +39,7 @@ router = Pages("/agents")
 AT_ONCE = 50
 MOST = 200
 NEW, ORDER = "new", "order"
+NEW_FIELDS = ("name", "agentId", "model")
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -75,20 +76,18 @@ class State(msgspec.Struct, frozen=True):
 @router.get("")
 @needs(Permission.AGENT_READ)
 async def show_all(request: Request, preceptor: ThePreceptor, cursor: Cursor = None) -> Response:
-    found = await preceptor.agents.page(cursor, AT_ONCE)
-    more = found.next_cursor
-    return page(request, "agents.html", here="agents", call=Call("/api/agents"), agents=found.items, more=more)
+    return await _list(request, preceptor, cursor)
 
 
 @router.post("")
 @needs(Permission.AGENT_WRITE)
-async def create(preceptor: ThePreceptor, form: TheForm) -> Response:
-    named = {
-        "agentId": form.one("agentId").strip(),
-        "name": form.one("name").strip(),
-        "model": form.one("model").strip(),
-    }
-    made = await preceptor.agents.create(checked(NewAgent, {name: value for name, value in named.items() if value}))
+async def create(request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Make an agent, or show the form again with what is wrong."""
+    given = {name: form.one(name).strip() for name in NEW_FIELDS}
+    try:
+        made = await preceptor.agents.create(checked(NewAgent, {name: value for name, value in given.items() if value}))
+    except (Invalid, Conflict, NotFound) as error:
+        return await _list(request, preceptor, given=given, problem=error)
     return RedirectResponse(f"/agents/{made.agent_id}", 303)
 
 
@@ -179,6 +178,28 @@ async def _effect(preceptor: Preceptor, card: Card, *, removes: bool) -> Effect:
     question = checked(AssignmentQuestion, {"instructionId": was.family_id} | wish)
     impact = await preceptor.impacts.of_assignment(was.agent_id, question)
     return Effect(was.family_id, impact.prompt, impact.warnings, removes)
+
+
+async def _list(
+    request: Request,
+    preceptor: Preceptor,
+    cursor: str | None = None,
+    *,
+    given: dict[str, str] | None = None,
+    problem: PreceptorError | None = None,
+) -> Response:
+    found = await preceptor.agents.page(cursor, AT_ONCE)
+    return page(
+        request,
+        "agents.html",
+        status=problem_of(problem).status if problem else 200,
+        here="agents",
+        call=Call("/api/agents"),
+        agents=found.items,
+        more=found.next_cursor,
+        given=given or dict.fromkeys(NEW_FIELDS, ""),
+        problem=problem,
+    )
 
 
 async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state: State) -> Response:
