@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from preceptor.domain.phrases import LANGUAGES
 from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.web.browsing import AGENT, Site, findings, watched
+from tests.web.library import make
 
 
 @pytest.fixture
@@ -153,3 +154,28 @@ def test_there_is_room_to_write_on_a_narrow_screen(site: Site, language: str):
         box = page.locator("#text").bounding_box()
         assert box
         assert box["width"] > 300
+
+
+def test_a_server_that_is_gone_is_told_in_a_sentence_whatever_was_asked_of_it(site: Site):
+    made = make(site)
+    with site.context() as context, site.provider.holding():
+        page = context.new_page()  # not watched: the browser tells each request that fails as an error
+        uncaught: list[str] = []
+        page.on("pageerror", lambda error: uncaught.append(str(error)))
+        page.goto(f"{site.url}/instructions/{made.family_id}/test")
+        page.get_by_label("What a user would say").fill("¿Hello")
+        context.set_offline(True)
+        page.get_by_role("button", name="Run with the model").click()
+        expect(page.locator("#trial-problem")).to_have_text("The connection is lost. Reload the page.")
+        context.set_offline(False)
+        page.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+        page.locator("#text").fill("¿Tell me, wait")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator(".final .raw")).to_contain_text("Understood")
+        saw, stop = page.get_by_role("link", name="What the model saw").first, page.get_by_role("button", name="Stop")
+        for asked in (saw, stop):
+            context.set_offline(True)
+            asked.click()
+            expect(page.locator("#trouble")).to_have_text("The connection is lost. Reload the page.")
+            context.set_offline(False)
+        assert uncaught == []

@@ -86,7 +86,7 @@ if (thread) {
     event.preventDefault();
     const button = stop.querySelector("button");
     button.disabled = true;
-    try { await post(stop); } finally { button.disabled = false; }
+    try { await post(stop); } catch { trouble(status.dataset.lost); } finally { button.disabled = false; }
   });
   addEventListener("keydown", (event) => {
     const writing = event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select");
@@ -149,7 +149,8 @@ if (thread) {
   };
   const closePanel = () => { panel.hidden = true; split.classList.remove("inspecting"); addressed(""); opener?.focus(); };
   const openPanel = async (href) => {
-    const answer = await fetch(href, { headers: { "X-Part": "context" } });
+    const answer = await fetch(href, { headers: { "X-Part": "context" } }).catch(() => null);
+    if (!answer) { trouble(status.dataset.lost); return; }
     if (!answer.ok) { location.href = href; return; }
     panel.innerHTML = await answer.text();
     panel.hidden = false;

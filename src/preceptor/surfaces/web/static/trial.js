@@ -46,7 +46,7 @@ form.addEventListener("submit", async (event) => {
     }
     status.textContent = status.dataset.done;
   } catch (error) {
-    problem.textContent = error.message;
+    problem.textContent = error instanceof TypeError ? status.dataset.lost : error.message; // the line, or what we were told
     problem.hidden = false;
     status.textContent = "";
   } finally {
