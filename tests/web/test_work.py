@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from preceptor.domain.executions.binding import MOST_STEPS
+from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.web.browsing import Site, findings, watched
 from tests.web.work import FAILING, PATH, ask, executed, experiment, load, rated, replayed, step
 
@@ -58,6 +59,13 @@ def test_an_experiments_page_says_what_the_api_says(site: Site, tab: Page, compa
     expect(tab.locator(".course .mark")).to_have_count(sum(one["difference"] is not None for one in series["points"]))
     shown = tab.locator("#reached").text_content()
     assert number(shown) == sum(arm["units"] for arm in told["arms"])
+
+
+def test_a_verdict_is_told_in_the_language_of_the_page(site: Site, compared: tuple[Json, str]):
+    chosen = {"name": LANGUAGE, "value": "ru", "url": site.url}
+    with site.tab(cookies=[*site.cookies, chosen]) as page:
+        page.goto(f"{site.url}/experiments/{compared[0]['experimentId']}")
+        expect(page.locator(".verdict")).to_have_text("Говорить рано: в каждой группе нужно не меньше 50 единиц.")
 
 
 def test_every_number_of_an_experiment_leads_to_its_conversations(site: Site, tab: Page, compared: tuple[Json, str]):

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import msgspec
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
+from msgspec.structs import replace
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid, PreceptorError
@@ -14,11 +15,12 @@ from preceptor.domain.experiments.experiment import Experiment, Status
 from preceptor.domain.experiments.metrics import COMPUTED, TOLD
 from preceptor.domain.ids import ExperimentId
 from preceptor.domain.ownership import Permission
+from preceptor.engine.experiments import Experiments
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, page
+from preceptor.surfaces.web.rendering import Call, look, page
 from preceptor.surfaces.web.views.charts import cumulative, forest
 from preceptor.surfaces.web.views.diff import Block, compared
 
@@ -32,6 +34,7 @@ WORDS = {
     "stopped": msg("stopped"),
     "ended": msg("over"),
     "promoted": msg("promoted"),
+    "guardrail_broken": msg("what was guarded was harmed"),
     "control": msg("control"),
     "variant": msg("variant"),
     "conversation": msg("conversation"),
@@ -158,7 +161,7 @@ async def _page(
 ) -> Response:
     named = ExperimentId(experiment_id)
     experiment = await preceptor.experiments.get(named)
-    results = await preceptor.experiments.results(named)
+    results = await _speaking(preceptor, look(request).language).results(named)
     series = {one.metric: one for one in (await preceptor.experiments.series(named)).metrics}
     chosen = metric if metric in series else experiment.primary_metric
     return page(
@@ -182,6 +185,12 @@ async def _page(
         hues=HUES,
         lights=LIGHTS,
     )
+
+
+def _speaking(preceptor: Preceptor, language: str) -> Experiments:
+    """What it came to, told in the language of the page instead of the installation's."""
+    session = preceptor.session
+    return replace(preceptor.experiments, session=replace(session, given=replace(session.means, language=language)))
 
 
 async def _promotions(preceptor: Preceptor, experiment: Experiment, arm: Arm) -> tuple[Promotion, ...]:
