@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from preceptor.domain.replays.replay import VALIDITY
 from preceptor.surfaces import web
 from preceptor.surfaces.web.languages import FORMS, SPEAKERS, catalogue
 from preceptor.surfaces.web.rendering import environment
@@ -79,6 +80,10 @@ def test_one_thing_has_one_name_in_every_language(language: str, place: int):
         for noun, stems in ONE_WORD.items():
             if re.search(rf"\b{noun}s?\b", text, re.IGNORECASE):
                 assert stems[place] in (told if isinstance(told, str) else told[0]).lower(), text
+
+
+def test_what_a_replay_says_of_itself_can_be_said_in_every_language():
+    assert set(VALIDITY.values()) <= set(catalogue("ru"))
 
 
 def test_numbers_take_the_plural_of_their_language():

@@ -21,6 +21,25 @@ MEASURES = {
     "answerLength": msg("Characters of an answer"),
     "cost": msg("Cost"),
 }
+VALIDITY = (
+    msg(
+        "Each call was shown what it was shown then, but for what was changed, and answered anew. "
+        "What a user would have said to a different answer is not known."
+    ),
+    msg(
+        "No model was asked. What each call would be shown is compared with what it was shown; "
+        "answers are those of then."
+    ),
+    msg(
+        "Each turn was gone through anew, with the tool results of then, and only as far as "
+        "the same tools were called. No tool was run."
+    ),
+    msg(
+        "No model was asked, so every turn goes the way it went. What each call would be "
+        "shown is compared with what it was shown."
+    ),
+)
+"""What a replay says of itself, for the translators."""
 
 
 class ShownPart(Sourced, frozen=True):
