@@ -93,6 +93,8 @@ if (thread) {
     if (event.key === "i" && !writing) [...thread.querySelectorAll(".final [data-inspect]")].at(-1)?.click();
     if (event.key === "c" && !writing && select && !select.hidden) select.click();
     if (event.key !== "Escape" || $("#keys").open) return;
+    const menu = $(".menu[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); return; }
     if (!$("#inspector").hidden) { closePanel(); return; }
     if (stop && !stop.hidden) stop.requestSubmit();
     else if (document.querySelector(".cleaning")) cleaning(false);
