@@ -45,6 +45,8 @@ def test_every_demo_conversation_is_marked_and_the_tour_leads_to_them(fresh: Sit
         expect(page.locator("[data-item] .chip", has_text="demo")).to_have_count(3)
         page.goto(f"{fresh.url}/start")
         expect(page.get_by_role("heading", name="A tour of three minutes")).to_be_visible()
+        expect(page.get_by_text("let us set up a small demo")).to_have_count(0)
+        expect(page.get_by_role("link", name="Take the tour")).to_have_count(0)
         assert findings(page) == []
         page.get_by_role("link", name="Open it").click()
         expect(page.locator("h1")).to_contain_text("(demo)")
