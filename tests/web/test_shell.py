@@ -7,8 +7,9 @@ import httpx2
 from playwright.sync_api import Page, expect
 
 from preceptor.surfaces.web import assets
+from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.requirements import covers
-from tests.web.browsing import Site, findings, watched
+from tests.web.browsing import AGENT, Site, findings, watched
 from tests.web.places import ALONE
 
 
@@ -117,3 +118,12 @@ def test_a_key_is_shown_once_works_and_is_revoked(site: Site, tab: Page):
         tab.get_by_role("row", name="<b>for curl</b>").get_by_role("button").click()
         expect(tab.get_by_role("row", name="<b>for curl</b>")).to_contain_text("revoked")
         assert client.get("/api/conversations").status_code == 401
+
+
+def test_a_long_name_and_its_marks_do_not_stand_in_each_others_way_on_a_narrow_screen(site: Site):
+    chosen = {"name": LANGUAGE, "value": "ru", "url": site.url}
+    with site.tab(viewport={"width": 390, "height": 844}, cookies=[*site.cookies, chosen]) as page:
+        page.goto(f"{site.url}/agents")
+        box = page.locator(f"a[href='/agents/{AGENT}'] .title").bounding_box()
+        assert box
+        assert box["width"] > 300
