@@ -179,3 +179,13 @@ def test_a_server_that_is_gone_is_told_in_a_sentence_whatever_was_asked_of_it(si
             expect(page.locator("#trouble")).to_have_text("The connection is lost. Reload the page.")
             context.set_offline(False)
         assert uncaught == []
+
+
+def test_whoever_was_signed_out_meanwhile_is_told_so_and_keeps_what_was_written(site: Site):
+    with site.context() as context, watched(context.new_page(), site.url, ("401",)) as page:
+        page.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+        page.locator("#text").fill("¿Still there")
+        context.clear_cookies()
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#trouble")).to_contain_text("You are not signed in any more.")
+        expect(page.locator("#text")).to_have_value("¿Still there")

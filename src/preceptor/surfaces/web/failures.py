@@ -8,16 +8,20 @@ from starlette.exceptions import HTTPException
 from preceptor.domain.errors import PreceptorError, Unauthenticated
 from preceptor.surfaces.problems import Problem, headers_of
 from preceptor.surfaces.rest import errors
-from preceptor.surfaces.web.rendering import PART, page
+from preceptor.surfaces.web.languages import msg
+from preceptor.surfaces.web.rendering import PART, look, page
 
 PROGRAMS = ("/api", "/v1", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
 """Where no browser looks for a page."""
+OVER = msg("You are not signed in any more. Copy what you have written, then reload the page to sign in.")
 
 
 def failure_page(request: Request, error: PreceptorError | RequestValidationError) -> Response:
     problem = errors.problem_for(error)
     if PART in request.headers:  # a script asks: it shows the sentence where it is
-        return JSONResponse({"detail": problem.detail, "code": problem.code}, problem.status)
+        over = isinstance(error, Unauthenticated)
+        detail = look(request).speaker.say(OVER) if over else problem.detail
+        return JSONResponse({"detail": detail, "code": problem.code}, problem.status)
     if isinstance(error, Unauthenticated):
         return page(request, "sign_in.html", status=401)
     response = _told(request, problem)
