@@ -71,7 +71,8 @@ class Talk:
         return f"/api/conversations/{self.id}"
 
     async def post(self, text: str, **headers: str) -> httpx2.Response:
-        return await self.client.post(f"{self.path}/messages", json={"content": text}, headers=headers)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.client.post(f"{self.path}/messages", json={"content": text}, headers=sent)
 
     async def say(self, text: str = "Where is my order?") -> Json:
         answer = await self.post(text)

@@ -17,7 +17,7 @@ from tests.adapters.guards import guard_server
 from tests.adapters.test_guardians import WRONG, says
 from tests.attacks import forgeries
 from tests.requirements import covers
-from tests.scenarios.reasoned import Json, Talk, everything, plan, planning, reasoning, started, texts
+from tests.scenarios.reasoned import Json, Talk, events_in, everything, plan, planning, reasoning, started, texts
 from tests.surfaces.helpers import app_of, one_of_everything, operations
 from tests.surfaces.test_attachments import PNG
 from tests.talking import at_once, back, delegate, use
@@ -81,6 +81,19 @@ async def test_a_turn_goes_where_the_guardian_the_plan_and_the_tables_lead(
         assert record["blockReason"] == ("guardian_unsafe" if kind == "guardian_block" else None)
         assert [one["table"] for one in record["decisions"]][:2] == (["DT-001", "DT-002"] if calls else ["DT-001"])
         assert (await talk.turn(ended["turnId"])).ended is not None
+
+
+@pytest.mark.parametrize("flow", flows("enforce").values(), ids=flows("enforce"))
+async def test_the_last_event_of_a_turn_says_all_that_the_answer_in_json_says(
+    tmp_path: Path, database_url: str, flow: Flow
+):
+    judged, script, *_ = flow
+    async with reasoning(tmp_path, database_url, script, FixedGuardian(judged)) as talk:
+        answer = (await talk.post("Where is my order?", idempotency_key="once")).json()
+        again = await talk.post("Where is my order?", idempotency_key="once", accept="text/event-stream")
+        _, ended = events_in(again.text)[-1]
+        assert answer["message"]["parts"] == [{"type": "text", "text": answer["ui"]["response"]}]
+        assert {name: value for name, value in ended.items() if name not in {"seq", "at"}} == answer
 
 
 @covers("R169")

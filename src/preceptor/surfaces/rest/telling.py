@@ -63,12 +63,11 @@ def for_users(event: Event) -> bytes:
         return b""
     if event.kind.startswith("conversation."):
         return everything(event)
-    told = user_fact(event.kind, fact_of(event.kind, event.payload))
-    if told is None:
-        return b""
-    if isinstance(told, Ended):
-        told = answer_of(ConversationId(event.stream), told)
-    return _frame(event, msgspec.json.encode(told))
+    fact = fact_of(event.kind, event.payload)
+    if isinstance(fact, Ended):
+        return _frame(event, msgspec.json.encode(answer_of(ConversationId(event.stream), fact)))
+    told = user_fact(event.kind, fact)
+    return b"" if told is None else _frame(event, msgspec.json.encode(told))
 
 
 def _frame(event: Event, body: bytes) -> bytes:
