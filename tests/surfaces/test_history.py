@@ -184,6 +184,7 @@ async def test_a_cap_below_the_system_prompt_or_what_must_be_shown_is_refused_an
         system = sum(piece.tokens for piece in talk.script.prompts[-1].system)
         told = problem(await send(talk, "x", maxTokens=system - 1), 422, "invalid_token_limit")
         assert told["detail"] == f"maxTokens ({system - 1}) must be >= system prompt tokens ({system})"
+        problem(await send(talk, "x", maxTokens=0), 422, "invalid_token_limit")
         problem(await send(talk, "word " * 500, maxTokens=system + 100), 422, "token_budget_exceeded")
         assert await talk.events() == before
 

@@ -88,8 +88,8 @@ class Asking:
 
     @property
     def cap(self) -> int:
-        window = self.costs.window or 0
-        return min(window, self.parameters.max_tokens or window)
+        window, asked = self.costs.window or 0, self.parameters.max_tokens
+        return window if asked is None else min(window, asked)
 
     @property
     def room(self) -> int:
