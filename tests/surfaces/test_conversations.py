@@ -1,5 +1,9 @@
 import httpx2
 
+from preceptor import Settings
+from tests.surfaces.helpers import problem
+from tests.surfaces.talking import talking
+
 AGENT = {"agentId": "assistant"}
 
 
@@ -9,3 +13,14 @@ async def test_a_conversation_is_read_back_as_it_was_started(client: httpx2.Asyn
     assert (started.status_code, read.status_code) == (201, 200)
     assert started.json() == read.json()
     assert started.headers["etag"] == read.headers["etag"] == '"1"'
+
+
+async def test_what_a_model_cannot_be_asked_is_the_senders_to_correct(settings: Settings):
+    async with talking(settings) as talk:
+        wrong = {"content": "Hello", "parameters": {"extra": {"messages": "None."}}}
+        told = problem(await talk.post("messages", wrong), 422, "invalid")
+        assert told["detail"].startswith("The extra parameter 'messages' is decided by the prompt. Leave it out. ")
+        assert talk.script.prompts == []
+        record = (await talk.client.get(f"/api/turns/{told['turnId']}")).json()
+        assert (record["status"], record["code"]) == ("failed", "invalid")
+        assert (await talk.say("Hello"))["status"] == "completed"

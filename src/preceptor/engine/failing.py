@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from preceptor.domain.errors import PreceptorError, Upstream
+from preceptor.domain.errors import Invalid, PreceptorError, Upstream
 from preceptor.domain.turns.facts import Ended
 
 
@@ -42,8 +42,18 @@ class TurnUnguarded(TurnFailed):
     retry_after: int = 5
 
 
+class TurnMisasked(TurnFailed, Invalid):
+    """What was asked for is something that its model cannot be asked, such as a parameter that it does not know."""
+
+    code: ClassVar[str] = "invalid"
+
+    def __str__(self) -> str:
+        return f"{self.sentence} The turn {self.turn_id} is on the record; correct that and send the message again."
+
+
 _BY_CODE: dict[str, type[TurnFailed]] = {
-    kind.code: kind for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUncompressed, TurnUnguarded)
+    kind.code: kind
+    for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUncompressed, TurnUnguarded, TurnMisasked)
 }
 
 
