@@ -533,3 +533,16 @@ async def test_auto_plans_only_with_models_that_can(tmp_path: Path, database_url
         async with reasoning(tmp_path, database_url, model, FixedGuardian(), sgr_enabled="auto") as talk:
             turn = await talk.turn((await talk.say())["turnId"])
             assert (turn.planned is not None) is plans
+
+
+@pytest.mark.parametrize("switch", [True, "true", False, "false"])
+async def test_an_agent_is_told_to_plan_or_not_with_a_boolean_or_its_name(
+    tmp_path: Path, database_url: str, switch: bool | str
+):
+    on = switch in {True, "true"}
+    script = [plan(), "Done."] if on else ["Done."]
+    async with reasoning(tmp_path, database_url, script, sgr_enabled=not on) as talk:
+        changed = await talk.client.patch("/api/agents/assistant", json={"sgr": {"enabled": switch}})
+        assert changed.json()["sgr"]["enabled"] == str(on).lower()
+        turn = await talk.turn((await talk.say())["turnId"])
+        assert (turn.planned is not None) is on

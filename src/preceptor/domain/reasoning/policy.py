@@ -1,9 +1,9 @@
 """How an installation or an agent wants its turns guarded and planned."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from preceptor.domain.reasoning.routing import Opinions, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.verdict import Mode, OnError
@@ -16,6 +16,14 @@ class Switch(StrEnum):
     """On for models whose capability record says that they can plan."""
     ON = "true"
     OFF = "false"
+
+
+def _switch(given: Any) -> Any:
+    return Switch(str(given).lower()) if isinstance(given, bool) else given
+
+
+def _or_boolean(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [{"$ref": schema.pop("$ref")}, {"type": "boolean"}]
 
 
 class Injection(StrEnum):
@@ -51,7 +59,11 @@ class GuardPolicy(Value):
 
 
 class SgrPolicy(Value):
-    enabled: Switch = Switch.AUTO
+    enabled: Annotated[Switch, BeforeValidator(_switch)] = Field(
+        default=Switch.AUTO,
+        description="`auto` plans with models that can. Sent as a boolean, it is read back by its name.",
+        json_schema_extra=_or_boolean,
+    )
     injection: Injection = Injection.CLEAN
     thresholds: Thresholds = Thresholds.as_declared()
     max_clarifications: Annotated[int, Field(ge=0, le=100), FROM_JSON] = 2
