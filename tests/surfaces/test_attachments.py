@@ -75,6 +75,14 @@ async def test_a_file_is_what_its_bytes_are_and_says_how_much_text_is_in_it(talk
     assert (told["name"], told["size"]) == (name, len(data))
 
 
+async def test_a_part_may_be_sent_as_it_is_read_and_only_its_id_is_believed(talk: Talk):
+    mine = await attach(talk, NOTES)
+    part = {"type": "attachment", "attachmentId": mine, "mediaType": "image/png", "name": "something else.png"}
+    assert (await talk.post("messages", {"content": [part]})).status_code == 200
+    [message, _] = await talk.messages()
+    assert message["parts"][0] == part | {"mediaType": "text/plain", "name": "notes.txt"}
+
+
 async def test_what_a_file_says_is_quoted_in_the_message_and_the_call_can_be_rebuilt(talk: Talk):
     first, second = await attach(talk, NOTES), await attach(talk, pdf("Hello from a page"), "page.pdf")
     answer = await send(talk, "Read these.", first, second)

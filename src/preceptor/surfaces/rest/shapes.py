@@ -53,10 +53,12 @@ class AttachmentPart(Value):
 
 
 class AttachedPart(Value):
-    """A file that was sent before; the rest is known from then."""
+    """A file that was sent before. The rest is known from then: it may be said again, and is not believed."""
 
     type: Literal["attachment"]
     attachment_id: str = Field(min_length=1, max_length=128, pattern=ANY_TEXT)
+    media_type: Annotated[str, Field(max_length=256)] | None = None
+    name: Annotated[str, Field(max_length=1024)] | None = None
 
 
 ShownPart = Annotated[
