@@ -3,12 +3,14 @@
 import asyncio
 from typing import Any
 
+import orjson
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import TypeAdapter, ValidationError
 
 from preceptor.domain.errors import TooLarge
 from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
+from preceptor.surfaces.rest.pointing import pointed
 from preceptor.surfaces.rest.values import JSON
 from preceptor.wire import strict_json
 
@@ -59,7 +61,7 @@ def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
     try:
         return told.validate_json(body, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
-        said = error.errors(include_url=False, include_context=False, include_input=False)
+        said = pointed(orjson.loads(body), error.errors(include_url=False, include_input=False))
         raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in said]) from None
 
 

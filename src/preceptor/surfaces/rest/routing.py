@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.routing import APIRoute
-from pydantic import StringConstraints, TypeAdapter
+from pydantic import Field, StringConstraints, TypeAdapter
+from pydantic.fields import FieldInfo
 
 from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid, PreceptorError, PreconditionRequired, TooLarge
@@ -107,8 +108,7 @@ class Operation(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         carry_out, needed = carrying_out(self), self.needs
-        kind: Any = self.body_field and self.body_field.field_info.annotation
-        told: TypeAdapter[Any] | None = None if kind is None else TypeAdapter(kind)
+        told = None if self.body_field is None else _reader(self.body_field.field_info)
 
         async def handle(request: Request) -> Response:
             if needed is None:
@@ -140,6 +140,13 @@ class Operation(APIRoute):
 
     def _parsed(self, request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
         return files.read(request.headers.get("content-type", ""), body) if self.file else parse(request, body, told)
+
+
+def _reader(body: FieldInfo) -> TypeAdapter[Any]:
+    """FastAPI keeps what tells shapes apart beside their type."""
+    kind: Any = body.annotation
+    marked: Any = Annotated
+    return TypeAdapter(marked[kind, Field(discriminator=body.discriminator)] if body.discriminator else kind)
 
 
 class Api(APIRouter):

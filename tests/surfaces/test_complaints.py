@@ -1,0 +1,82 @@
+"""What is said of a body that is wrong: where it is wrong, and nothing about how that was found out."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from preceptor import Settings
+from tests.surfaces.helpers import problem
+from tests.surfaces.talking import talking
+
+Json = dict[str, Any]
+MESSAGES: dict[str, tuple[Json, str, str]] = {
+    "no content": ({}, "/content", "Field required"),
+    "an empty text": ({"content": ""}, "/content", "String should have at least 1 character"),
+    "no parts": ({"content": []}, "/content", "Tuple should have at least 1 item after validation, not 0"),
+    "a part of no kind": ({"content": [{"text": "x"}]}, "/content/0/type", "Field required"),
+    "a part of a wrong kind": (
+        {"content": [{"type": "image"}]},
+        "/content/0/type",
+        "Input should be one of 'text', 'attachment'",
+    ),
+    "a part without its text": ({"content": [{"type": "text"}]}, "/content/0/text", "Field required"),
+    "a text that is none": (
+        {"content": [{"type": "text", "text": 5}]},
+        "/content/0/text",
+        "Input should be a valid string",
+    ),
+    "a strategy without its number": (
+        {"content": "x", "parameters": {"compressionStrategy": {"type": "from_last_n_messages"}}},
+        "/parameters/compressionStrategy/n",
+        "Field required",
+    ),
+}
+COMPACTIONS: dict[str, tuple[Json, str, str]] = {
+    "no strategy": ({"intermediate": True}, "/strategy", "Field required"),
+    "a wrong strategy": (
+        {"strategy": "x", "intermediate": True},
+        "/strategy",
+        "Input should be one of 'drop', 'concat', 'summarize', 'distill'",
+    ),
+    "nothing chosen": ({"strategy": "drop"}, "/", "choose something: messageIds, spans, or intermediate"),
+    "a text for what is left out": (
+        {"strategy": "drop", "intermediate": True, "text": "x"},
+        "/text",
+        "Extra inputs are not permitted",
+    ),
+}
+
+
+def says(answer: httpx2.Response, path: str, message: str) -> None:
+    told = problem(answer, 422, "invalid")
+    assert told["errors"] == [{"path": path, "message": message}]
+    assert told["detail"] == f"{path}: {message}."
+
+
+@pytest.mark.parametrize(("body", "path", "message"), MESSAGES.values(), ids=MESSAGES)
+async def test_a_message_that_cannot_be_read_is_told_where(settings: Settings, body: Json, path: str, message: str):
+    async with talking(settings) as talk:
+        says(await talk.post("messages", body), path, message)
+
+
+@pytest.mark.parametrize(("body", "path", "message"), COMPACTIONS.values(), ids=COMPACTIONS)
+async def test_a_compaction_is_told_what_its_own_strategy_lacks(
+    settings: Settings, body: Json, path: str, message: str
+):
+    async with talking(settings) as talk:
+        says(await talk.post("compact", body), path, message)
+
+
+async def test_a_number_that_is_too_large_is_told_to_be_just_that(client: httpx2.AsyncClient):
+    answer = await client.post("/api/conversations", json={"agentId": "assistant", "metadata": {"n": [1e300]}})
+    says(answer, "/metadata/n/0", "Input should be less than 9223372036854776000")
+
+
+async def test_a_value_of_no_possible_type_is_told_of_each(settings: Settings):
+    async with talking(settings) as talk:
+        told = problem(await talk.post("messages", {"content": 5}), 422, "invalid")["errors"]
+        assert told == [
+            {"path": "/content", "message": "Input should be a valid string"},
+            {"path": "/content", "message": "Input should be a valid array"},
+        ]
