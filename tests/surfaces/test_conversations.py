@@ -15,6 +15,17 @@ async def test_a_conversation_is_read_back_as_it_was_started(client: httpx2.Asyn
     assert started.headers["etag"] == read.headers["etag"] == '"1"'
 
 
+async def test_a_conversation_says_whether_it_follows_new_versions(client: httpx2.AsyncClient):
+    for sent, policy in (({}, "follow"), ({"versionPolicy": "pin"}, "pin"), ({"versionPolicy": "drain"}, "drain")):
+        made = (await client.post("/api/conversations", json=AGENT | sent)).json()
+        assert made["versionPolicy"] == policy
+        assert made["pinnedAt"] == (None if policy == "follow" else made["createdAt"])
+    path = f"/api/conversations/{made['conversationId']}"
+    assert (await client.patch(path, json={"versionPolicy": "follow"})).json()["versionPolicy"] == "follow"
+    problem(await client.patch(path, json={"versionPolicy": None}), 422, "invalid")
+    problem(await client.post("/api/conversations", json=AGENT | {"versionPolicy": "stay"}), 422, "invalid")
+
+
 async def test_what_a_model_cannot_be_asked_is_the_senders_to_correct(settings: Settings):
     async with talking(settings) as talk:
         wrong = {"content": "Hello", "parameters": {"extra": {"messages": "None."}}}

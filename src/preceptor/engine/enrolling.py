@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from preceptor.domain.agents import Agent
-from preceptor.domain.conversations.conversation import Conversation
+from preceptor.domain.conversations.conversation import Conversation, VersionPolicy
 from preceptor.domain.experiments.assigning import PURPOSE, Arm, arm_of
 from preceptor.domain.experiments.exposure import Enrolment
 from preceptor.domain.ids import AgentId, InstructionId
@@ -19,6 +19,7 @@ from preceptor.domain.value import told
 from preceptor.engine.compiled import Compilations, Compiled, Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import Present, effective_now, foreign, present, speaking, unresolved
+from preceptor.engine.keeping import held_to
 from preceptor.engine.policing import planned_by
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -58,6 +59,8 @@ async def enroll(work: Work, session: Session, agent: Agent, conversation: Conve
     """What the agent is told and taken with in this conversation, with the experiments that it is part of."""
     cache = session.compilations
     usual = await effective_now(work, cache, agent.agent_id)
+    if conversation.version_policy is not VersionPolicy.FOLLOW and (held := await held_to(work, usual, conversation)):
+        return Enrolled(agent, held, arms=f"as told in {held.told.hash}")
     running = [one for one in await _running(work, cache, usual) if one.is_on(work.now)]
     if not running:
         return Enrolled(agent, usual)

@@ -28,12 +28,30 @@ class Status(StrEnum):
     """Nothing of what was said is left, only that something was."""
 
 
+class VersionPolicy(StrEnum):
+    """Which versions of its agent's instructions speak in a conversation."""
+
+    FOLLOW = "follow"
+    """Those that hold when a turn begins."""
+    PIN = "pin"
+    """Those that held when it was started, or was told to pin, for good."""
+    DRAIN = "drain"
+    """The same, until one of them is archived, or taken from the agent. From then on it follows."""
+
+
+Policy = Annotated[
+    VersionPolicy,
+    Field(description="Whether new versions of instructions are followed. What pins or drains is in no experiment."),
+]
+
+
 class NewConversation(Value):
     agent_id: str = Field(min_length=1, max_length=128, pattern=ANY_TEXT)
     title: Title | None = None
     parameters: RequestParameters | None = Field(
         default=None, description="For all its messages, where a message does not say otherwise."
     )
+    version_policy: Policy = VersionPolicy.FOLLOW
     metadata: Metadata = Field(default_factory=dict)
     parent_id: ConversationId | None = Field(
         default=None, max_length=128, pattern=ANY_TEXT, description="The conversation that this one was started from."
@@ -45,6 +63,7 @@ class ConversationChange(Value):
 
     title: Title | None = None
     parameters: RequestParameters | None = None
+    version_policy: Policy = left_out()
     metadata: Metadata = left_out()
 
 
@@ -54,6 +73,10 @@ class Conversation(Value):
     title: str | None
     status: Status
     parameters: RequestParameters | None = None
+    version_policy: VersionPolicy = VersionPolicy.FOLLOW
+    pinned_at: AwareDatetime | None = Field(
+        default=None, description="The moment whose versions speak, where newer ones are not followed."
+    )
     metadata: dict[str, JsonValue]
     parent_id: ConversationId | None = None
     owner: Owner
@@ -78,6 +101,7 @@ def begun(event: Event, new: NewConversation, owner: Owner) -> Conversation:
         agent_id=new.agent_id,
         title=new.title,
         parameters=new.parameters,
+        version_policy=new.version_policy,
         metadata=new.metadata,
         parent_id=new.parent_id,
         owner=owner,
@@ -117,13 +141,14 @@ def after(state: Conversation | None, event: Event) -> Conversation | None:
                 agent_id=facts["agentId"],
                 title=facts["title"],
                 parameters=_parameters(facts.get("parameters")),
+                version_policy=VersionPolicy(facts.get("versionPolicy", VersionPolicy.FOLLOW)),
                 metadata=facts["metadata"],
                 parent_id=facts.get("parentId"),
                 owner=Owner.model_validate(facts["owner"]),
             )
         case "conversation.changed":
             change = ConversationChange.model_validate_json(event.payload)
-            return _stepped(state, at, **told(change))
+            return _stepped(state, at, **told(change), **_held(state, change, at))
         case "conversation.archived":
             return _stepped(state, at, status=Status.ARCHIVED)
         case "conversation.erased":
@@ -135,8 +160,22 @@ def after(state: Conversation | None, event: Event) -> Conversation | None:
 def _begun(event: Event, **facts: Any) -> Conversation:
     at, conversation_id = from_micros(event.at), ConversationId(event.stream)
     return Conversation(
-        conversation_id=conversation_id, status=Status.ACTIVE, created_at=at, updated_at=at, revision=1, **facts
+        conversation_id=conversation_id,
+        status=Status.ACTIVE,
+        pinned_at=None if facts["version_policy"] is VersionPolicy.FOLLOW else at,
+        created_at=at,
+        updated_at=at,
+        revision=1,
+        **facts,
     )
+
+
+def _held(state: Conversation | None, change: ConversationChange, at: datetime) -> dict[str, Any]:
+    """From when on newer versions are not followed: now, unless they were not before."""
+    if "version_policy" not in change.model_fields_set:
+        return {}
+    follows = change.version_policy is VersionPolicy.FOLLOW
+    return {"pinned_at": None if follows else (state and state.pinned_at) or at}
 
 
 def _erased(stream: StreamId, facts: Any, at: datetime) -> Conversation:
