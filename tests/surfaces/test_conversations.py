@@ -35,3 +35,19 @@ async def test_what_a_model_cannot_be_asked_is_the_senders_to_correct(settings: 
         record = (await talk.client.get(f"/api/turns/{told['turnId']}")).json()
         assert (record["status"], record["code"]) == ("failed", "invalid")
         assert (await talk.say("Hello"))["status"] == "completed"
+
+
+async def test_an_agent_may_be_given_less_than_any_turn_may_take_and_never_more(settings: Settings):
+    async with talking(settings.model_copy(update={"turn_budget_tokens": 10_000})) as talk:
+        path = "/api/agents/assistant"
+        for sent, limits in (
+            ({"tokens": 20_000, "seconds": 30, "cost": 0.5}, {"tokens": 10_000, "seconds": 30.0, "cost": 0.5}),
+            ({"seconds": 900}, {"tokens": 10_000, "seconds": 600.0, "cost": None}),
+            (None, {"tokens": 10_000, "seconds": 600.0, "cost": None}),
+        ):
+            assert (await talk.client.patch(path, json={"budget": sent})).status_code == 200
+            record = (await talk.client.get(f"/api/turns/{(await talk.say('Hello'))['turnId']}")).json()
+            assert {name: record["pins"]["limits"][name] for name in limits} == limits
+        await talk.client.patch(path, json={"budget": {"tokens": 5}})
+        problem(await talk.post("messages", {"content": "Hello"}), 429, "budget_exceeded")
+        problem(await talk.client.patch(path, json={"budget": {"tokens": 0}}), 422, "invalid")

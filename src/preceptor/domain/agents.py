@@ -2,14 +2,16 @@
 
 from typing import Annotated
 
+import msgspec
 from pydantic import AwareDatetime, Field, StringConstraints
 
+from preceptor.domain.delegation import Limits
 from preceptor.domain.ids import AgentId
 from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
-from preceptor.domain.value import VISIBLE_TEXT, AnyId, Value, left_out
+from preceptor.domain.value import FROM_JSON, VISIBLE_TEXT, AnyId, Value, left_out, told
 
 Handle = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 Word = Annotated[str, StringConstraints(max_length=64, pattern=VISIBLE_TEXT)]
@@ -20,6 +22,21 @@ ModelName = Annotated[str, StringConstraints(max_length=200, pattern=VISIBLE_TEX
 Fallbacks = Annotated[tuple[ModelName, ...], Field(max_length=5)]
 
 DEFAULT_AGENT = AgentId("assistant")
+
+
+class Budget(Value):
+    """What one turn of an agent may take, with everyone it delegates to. No more than any turn may."""
+
+    tokens: Annotated[int, Field(ge=1, lt=2**53), FROM_JSON] | None = None
+    seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    cost: Annotated[float, Field(gt=0, lt=2**53, description="In the currency of the models' prices.")] | None = None
+
+    def within(self, limits: Limits) -> Limits:
+        """The smaller of the two, of each."""
+        wanted = {name: value for name, value in told(self).items() if value is not None}
+        return msgspec.structs.replace(
+            limits, **{name: min(value, getattr(limits, name) or value) for name, value in wanted.items()}
+        )
 
 
 class AgentInstructions(Value):
@@ -53,6 +70,7 @@ class NewAgent(Value):
     guard: GuardPolicy | None = Field(default=None, description="How its turns are guarded, if not as all are.")
     sgr: SgrPolicy | None = Field(default=None, description="How its turns are planned, if not as all are.")
     language: Word | None = None
+    budget: Budget | None = Field(default=None, description="What a turn of it may take, if less than any may.")
     instructions: WantedInstructions | None = Field(
         default=None, description="Assigned to it at once, each following its latest version."
     )
@@ -72,6 +90,7 @@ class AgentChange(Value):
     guard: GuardPolicy | None = None
     sgr: SgrPolicy | None = None
     language: Word | None = None
+    budget: Budget | None = None
 
 
 class Agent(Value):
@@ -87,6 +106,7 @@ class Agent(Value):
     guard: GuardPolicy | None = None
     sgr: SgrPolicy | None = None
     language: str | None = None
+    budget: Budget | None = None
     owner: Owner
     created_at: AwareDatetime
     updated_at: AwareDatetime

@@ -294,7 +294,7 @@ def pins_for(means: Means, enrolled: Enrolled, voice: Kept) -> Pins:
         prompt_hash=told.hash,
         voice=voice.sha256,
         may_delegate="delegate" in agent.permissions,
-        limits=means.limits,
+        limits=means.limits if agent.budget is None else agent.budget.within(means.limits),
         counter=enrolled.compiled.counter,
         summary_model=means.summary_model,
         rules=rules_in(told),

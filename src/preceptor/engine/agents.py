@@ -42,10 +42,11 @@ class Agents(msgspec.Struct, frozen=True):
                 raise Conflict(f"There is an agent {agent_id!r} already. Choose another agentId, or change that one.")
             agent = Agent(
                 agent_id=agent_id,
-                **new.model_dump(exclude={"agent_id", "instructions", "parameters", "guard", "sgr"}),
+                **new.model_dump(exclude={"agent_id", "instructions", "parameters", "guard", "sgr", "budget"}),
                 parameters=new.parameters,
                 guard=new.guard,
                 sgr=new.sgr,
+                budget=new.budget,
                 owner=self.session.caller.owner,
                 created_at=work.now,
                 updated_at=work.now,

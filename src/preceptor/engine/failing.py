@@ -22,7 +22,7 @@ class TurnOverBudget(TurnFailed):
     retry_after: int = 60
 
     def __str__(self) -> str:
-        return f"{self.sentence} Raise the budget (PRECEPTOR_TURN_BUDGET_…), or ask for less."
+        return f"{self.sentence} Raise the budget (PRECEPTOR_TURN_BUDGET_…, or that of the agent), or ask for less."
 
 
 class TurnUpstream(TurnFailed, Upstream):
