@@ -14,6 +14,11 @@ MESSAGES: dict[str, tuple[Json, str, str]] = {
     "no content": ({}, "/content", "Field required"),
     "an empty text": ({"content": ""}, "/content", "String should have at least 1 character"),
     "no parts": ({"content": []}, "/content", "Tuple should have at least 1 item after validation, not 0"),
+    "parts that say nothing": (
+        {"content": [{"type": "text", "text": ""}] * 2},
+        "/",
+        "say something: there is neither text nor a file",
+    ),
     "a part of no kind": ({"content": [{"text": "x"}]}, "/content/0/type", "Field required"),
     "a part of a wrong kind": (
         {"content": [{"type": "image"}]},

@@ -3,9 +3,9 @@
 The records themselves are written out by their own, much quicker serialiser; tests hold the two together.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue, model_validator
 
 from preceptor.domain.messages.message import Kind, Outcome, Role
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -64,6 +64,8 @@ class AttachedPart(Value):
 ShownPart = Annotated[
     TextPart | ThinkingPart | ToolCallPart | ToolResultPart | AttachmentPart, Field(discriminator="type")
 ]
+_SOMETHING: dict[str, JsonValue] = {"contains": {"properties": {"text": {"minLength": 1}}}}
+"""One of the parts, in a schema: a file, or a text with something in it."""
 SentPart = Annotated[TextPart | AttachedPart, Field(discriminator="type")]
 
 
@@ -72,10 +74,17 @@ class SentMessage(Value):
 
     content: (
         Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=ANY_TEXT)]
-        | Annotated[tuple[SentPart, ...], Field(min_length=1, max_length=50)]
+        | Annotated[tuple[SentPart, ...], Field(min_length=1, max_length=50, json_schema_extra=_SOMETHING)]
     )
     parameters: RequestParameters | None = None
     background: bool = Field(default=False, description="Answer at once, with the turn still running.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        parts = () if isinstance(self.content, str) else self.content
+        if parts and all(isinstance(part, TextPart) and not part.text for part in parts):
+            raise ValueError("say something: there is neither text nor a file")
+        return self
 
 
 class AnsweredAgain(Value):
