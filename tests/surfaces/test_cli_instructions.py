@@ -300,6 +300,28 @@ def test_what_an_agent_was_told_before_can_be_asked(cli: Cli):
 # While a server runs
 
 
+def test_every_change_can_be_typed_where_changes_must_say_what_they_change(cli: Cli):
+    def strict(*arguments: str) -> Outcome:
+        return cli(*arguments, PRECEPTOR_REQUIRE_IF_MATCH="true")
+
+    created(strict)
+    changes = (
+        "instructions revise refund-policy --prompt 14",
+        "instructions label refund-policy production 1.0.0",
+        "instructions label refund-policy production 2.0.0",
+        "instructions label refund-policy production --remove",
+        "instructions restore refund-policy 1.0.0",
+        "agents change assistant --model local",
+        "agents assign assistant refund-policy",
+        "agents assign assistant refund-policy --priority 5",
+        "agents unassign assistant refund-policy",
+        "instructions status refund-policy deprecated",
+        "instructions delete refund-policy",
+    )
+    refused = {change: said.err for change in changes if (said := strict(*change.split())).code != 0}
+    assert refused == {}
+
+
 def test_commands_speak_to_the_server_that_runs(cli: Cli, tmp_path: Path):
     with serving(tmp_path / "data") as server:
         made = created(cli)

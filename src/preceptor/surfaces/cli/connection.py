@@ -26,6 +26,8 @@ PATIENCE = 30.0
 TURN = 5.0
 """Seconds to wait while another command holds the database: commands are short, so it will soon be our turn."""
 LOOK_AGAIN = 0.05
+AS_IT_IS = "*"
+"""The ETag of whatever is there, which is what a typed command means, also where changes must come with an ETag."""
 
 
 class Declined(PreceptorError):
@@ -60,9 +62,9 @@ class Api(msgspec.Struct, frozen=True):
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self._ask("POST", path, json=body)
 
-    def put(self, path: str, body: Mapping[str, Any], etag: str | None = None) -> Any:
+    def put(self, path: str, body: Mapping[str, Any], etag: str = AS_IT_IS) -> Any:
         """Change what has not changed since it was read, if an ETag is given."""
-        return self._ask("PUT", path, json=body, headers={"If-Match": etag} if etag else {})
+        return self._ask("PUT", path, etag, json=body)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._ask("PATCH", path, json=body)
@@ -104,8 +106,8 @@ class Api(msgspec.Struct, frozen=True):
                 elif name == "data":
                     hear(kind, json.loads(value))
 
-    def _ask(self, method: str, path: str, **options: Any) -> Any:
-        response = self._run(self.client.request(method, path, **options))
+    def _ask(self, method: str, path: str, etag: str = AS_IT_IS, **options: Any) -> Any:
+        response = self._run(self.client.request(method, path, headers={"If-Match": etag}, **options))
         if response.is_error:
             raise self._declined(response)
         return response.json() if response.content else None
