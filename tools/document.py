@@ -11,7 +11,8 @@ from preceptor.app import Preceptor
 from preceptor.domain.reasoning.routing import BINDING, patience, routing
 from preceptor.domain.reasoning.verdict import GATE
 from preceptor.domain.reasoning.visibility import OUTPUTS
-from preceptor.settings import PREFIX, Settings
+from preceptor.kept_secrets import PREFIX
+from preceptor.settings import Settings
 from preceptor.surfaces.http import create_app
 from tools.reference.commands import commands_page
 from tools.reference.events import events_page

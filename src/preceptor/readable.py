@@ -1,5 +1,6 @@
 """How settings are read: the environment first, then `.env`, then `preceptor.toml`."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Self
@@ -7,6 +8,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 from pydantic_settings import (
     BaseSettings,
+    DotEnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -14,6 +16,9 @@ from pydantic_settings import (
 
 from preceptor.domain.errors import CannotStart
 from preceptor.kept_secrets import PREFIX
+
+CONFIG = PREFIX + "CONFIG"
+"""The variable that names another file than `preceptor.toml`."""
 
 
 class Readable(BaseSettings):
@@ -43,6 +48,8 @@ class Readable(BaseSettings):
     @classmethod
     def load(cls, **given: Any) -> Self:
         """Read the settings, or say in one sentence which one is wrong."""
+        if (named := os.environ.get(CONFIG)) and not Path(named).is_file():
+            raise CannotStart(f"{CONFIG} names {named}, and there is no such file. Correct it, or leave it out.")
         try:
             return cls(**given)
         except ValidationError as error:
@@ -50,14 +57,39 @@ class Readable(BaseSettings):
         except (OSError, ValueError) as error:  # no TOML, no UTF-8, no JSON where there should be
             raise CannotStart(f"The settings cannot be read: {error}. Correct {config_file()} or .env.") from None
 
+    @classmethod
+    def slips(cls) -> list[str]:
+        """Names that look like settings and are not, each with the file that it is in: most likely slips of the pen."""
+        known = {PREFIX + name.upper() for name in cls.model_fields}
+        around = sorted(name for name in os.environ if name.upper().startswith(PREFIX))
+        beside = sorted(name.upper() for name in DotEnvSettingsSource(cls).env_vars)
+        toml = config_file()
+        return [
+            *(name for name in around if name.upper() not in known | {CONFIG}),
+            *(f"{name} in .env" for name in beside if name.startswith(PREFIX) and name not in known),
+            *(
+                f"{name} in {toml}"
+                for name in TomlConfigSettingsSource(cls, toml_file=toml).toml_data
+                if name not in cls.model_fields
+            ),
+        ]
+
 
 def config_file() -> Path:
-    return Path(os.environ.get(PREFIX + "CONFIG", "preceptor.toml"))
+    return Path(os.environ.get(CONFIG) or "preceptor.toml")
+
+
+def parsed(value: object) -> object:
+    """What an environment variable says in JSON; a TOML file says it without."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("it must be JSON") from None
 
 
 def _complaint(settings: type[BaseSettings], error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    said = first["msg"].removeprefix("Value error, ")
+    said = first["msg"].removeprefix("Value error, ").rstrip(".")
     if not first["loc"]:
         return f"{said}."
     name = str(first["loc"][0])

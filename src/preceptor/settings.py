@@ -1,19 +1,18 @@
 """Settings: read once from the environment (`PRECEPTOR_…`), `.env` and `preceptor.toml`, then passed down, frozen."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StringConstraints, model_validator
 from pydantic_settings import NoDecode
 
 from preceptor.domain.delegation import Limits
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.reasoning.wording import OURS, PlanTexts
-from preceptor.kept_secrets import PREFIX, Secrets, secret
-from preceptor.readable import Readable
+from preceptor.kept_secrets import Secrets, secret
+from preceptor.readable import Readable, parsed
 
 LISTS = ("allowed_hosts", "egress_allow", "tools")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -138,7 +137,9 @@ class Settings(Readable):
         default=Injection.CLEAN,
         description="How a model is shown its plan: clean, formatted_tool_result or raw_tool_result.",
     )
-    sgr_templates: PlanTexts = Field(default=OURS, description="What is said of plans in your own words, per action.")
+    sgr_templates: Annotated[PlanTexts, NoDecode, BeforeValidator(parsed)] = Field(
+        default=OURS, description="What is said of plans in your own words, per action."
+    )
     runner: Literal["inline", "dbos"] = Field(
         default="inline",
         description="What carries out background turns, executions and replays: inline (the process that accepts "
@@ -293,9 +294,3 @@ class Settings(Readable):
             admin_key=secret(self.admin_key, self.data_dir / "admin.key"),
             secret_key=secret(self.secret_key, self.data_dir / "secret.key"),
         )
-
-
-def unknown_variables() -> list[str]:
-    """Environment variables that look like ours and are not: most likely a slip of the pen."""
-    known = {PREFIX + name.upper() for name in Settings.model_fields} | {PREFIX + "CONFIG"}
-    return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)

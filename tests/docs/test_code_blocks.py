@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from preceptor import Settings
-from preceptor.settings import PREFIX
+from preceptor.kept_secrets import PREFIX
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.running import SHELL, run
 from tests.requirements import covers

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from preceptor.settings import PREFIX, Settings
+from preceptor.kept_secrets import PREFIX
+from preceptor.settings import Settings
 from tests.packaging.installing import ROOT
 
 DEPLOY = ROOT / "deploy"

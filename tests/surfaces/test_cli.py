@@ -196,6 +196,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "a port that is too large": ({"PRECEPTOR_PORT": "70000"}, "PRECEPTOR_PORT"),
     "an unknown way to authenticate": ({"PRECEPTOR_AUTH": "magic"}, "PRECEPTOR_AUTH"),
     "OIDC without an issuer": ({"PRECEPTOR_AUTH": "oidc"}, "PRECEPTOR_OIDC_ISSUER"),
+    "texts that are no JSON": ({"PRECEPTOR_SGR_TEMPLATES": "{"}, "PRECEPTOR_SGR_TEMPLATES is not usable: it must"),
     "a blank admin key": ({"PRECEPTOR_ADMIN_KEY": "  "}, "PRECEPTOR_ADMIN_KEY"),
     "a data folder in a home that does not exist": ({"PRECEPTOR_DATA_DIR": "~no-such-user/x"}, "PRECEPTOR_DATA_DIR"),
     "a data folder below a file": ({"PRECEPTOR_DATA_DIR": "/dev/null/data"}, "PRECEPTOR_DATA_DIR"),
@@ -231,6 +232,19 @@ def test_a_variable_that_is_no_setting_is_warned_of_once(cli: Cli):
     warning, error = outcome.err.splitlines()
     assert warning.startswith("warning: PRECEPTOR_PROT ")
     assert error.startswith("error: ")
+
+
+def test_a_line_of_a_file_that_is_no_setting_is_warned_of_with_the_file(cli: Cli, tmp_path: Path):
+    (tmp_path / ".env").write_text("PRECEPTOR_PROT=1\nPRECEPTOR_PORT=4000\nANOTHER_PROGRAMS=1\n")
+    (tmp_path / "preceptor.toml").write_text('prot = 1\nlanguage = "en"\n[guard]\nmode = "report"\n')
+    *warnings, _ = cli("serve", PRECEPTOR_DATABASE_URL="foo://x").err.splitlines()
+    names = ["PRECEPTOR_PROT in .env", "prot in preceptor.toml", "guard in preceptor.toml"]
+    assert [warning.split(" is not ")[0] for warning in warnings] == [f"warning: {name}" for name in names]
+    assert "prot in preceptor.toml" in found_by(cli("doctor", "--json"))["settings"]["detail"]
+
+
+def test_a_settings_file_that_was_named_and_is_not_there_is_missed(cli: Cli):
+    assert "PRECEPTOR_CONFIG names elsewhere.toml" in cli("keys", "list", PRECEPTOR_CONFIG="elsewhere.toml").refusal
 
 
 @pytest.mark.parametrize("file", ["admin.key", "secret.key"])

@@ -81,9 +81,9 @@ def _examine() -> Iterator[Finding]:
 
 
 def _settings() -> Finding:
-    from preceptor.settings import unknown_variables
+    from preceptor.settings import Settings
 
-    if unknown := unknown_variables():
+    if unknown := Settings.slips():
         names = ", ".join(unknown)
         return Finding("settings", Status.WARN, f"Not settings of Preceptor: {names}.", "Check their spelling.")
     return Finding("settings", Status.OK, "They can be read.")

@@ -51,11 +51,11 @@ def serve(
       preceptor serve --database-url postgresql://me:secret@db/preceptor
     """
     from preceptor.adapters.observability.logs import configure_logs
-    from preceptor.settings import Settings, unknown_variables
+    from preceptor.settings import Settings
 
     given = {"host": host, "port": port, "data_dir": data_dir, "database_url": database_url}
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    for name in unknown_variables():
+    for name in Settings.slips():
         warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
     configure_logs(settings.log_level, settings.log_format)
     quieten(settings.log_level)
