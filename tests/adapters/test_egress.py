@@ -248,7 +248,7 @@ def test_what_an_entry_of_the_setting_opens(entry: str, opened: list[Door]):
     assert list(doors_of(entry)) == opened
 
 
-@pytest.mark.parametrize("entry", ["*", "a b", "user@host", "ftp://host", "http://"])
+@pytest.mark.parametrize("entry", ["*", "a b", "user@host", "ftp://host", "http://", "http://[::1", "[::1"])
 def test_an_entry_that_names_no_host_is_told_at_start(entry: str):
     with pytest.raises(CannotStart, match="PRECEPTOR_EGRESS_ALLOW"):
         doors_of(entry)

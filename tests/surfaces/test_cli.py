@@ -209,6 +209,23 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
+ADDRESSES = {
+    "PRECEPTOR_MODEL_URL": {},
+    "PRECEPTOR_EGRESS_ALLOW": {},
+    "PRECEPTOR_OTEL_ENDPOINT": {},
+    "PRECEPTOR_OIDC_ISSUER": {"PRECEPTOR_AUTH": "oidc", "PRECEPTOR_OIDC_AUDIENCE": "a"},
+    "PRECEPTOR_GUARD_MOSEC_URL": {"PRECEPTOR_GUARD_PROVIDER_TYPE": "mosec"},
+    "PRECEPTOR_GUARD_VLLM_URL": {"PRECEPTOR_GUARD_PROVIDER_TYPE": "vllm", "PRECEPTOR_GUARD_VLLM_MODEL": "m"},
+}
+"""The settings that are addresses, each with what makes them count."""
+
+
+@pytest.mark.parametrize("address", ["ftp://host", "http://[::1", "http://host:port", "http://"])
+@pytest.mark.parametrize("setting", ADDRESSES)
+def test_an_address_that_cannot_be_called_is_told_at_start(cli: Cli, setting: str, address: str):
+    assert setting in cli("serve", **ADDRESSES[setting], **{setting: address}).refusal
+
+
 @pytest.mark.parametrize("command", [["serve"], ["keys", "list"]], ids=" ".join)
 @pytest.mark.parametrize(("environment", "named"), BAD_SETTINGS.values(), ids=BAD_SETTINGS)
 def test_a_bad_setting_is_named_in_one_sentence(cli: Cli, command: list[str], environment: dict[str, str], named: str):

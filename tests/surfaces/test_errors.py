@@ -30,12 +30,12 @@ CODES: dict[int, str] = {
     412: "precondition_failed",
     413: "payload_too_large",
     415: "unsupported_media_type",
-    422: "invalid idempotency_mismatch no_secret_key oidc_misconfigured seal_broken undeclared_variable "
+    422: "invalid idempotency_mismatch no_secret_key seal_broken undeclared_variable "
     "unknown_document cyclic_reference token_budget_exceeded invalid_token_limit invalid_history_size "
     "insufficient_history cyclic_steps",
     428: "precondition_required",
     429: "rate_limited budget_exceeded",
-    500: "internal cannot_start unproven_request",
+    500: "internal cannot_start oidc_misconfigured unproven_request",
     502: "upstream_failed compression_failed outcome_unknown",
     503: "storage_unavailable shutting_down issuer_unavailable guard_unavailable mcp_not_installed",
     504: "upstream_timeout",

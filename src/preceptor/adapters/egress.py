@@ -52,14 +52,18 @@ def doors_of(entry: str) -> tuple[Door, ...]:
     """What one entry of PRECEPTOR_EGRESS_ALLOW opens: `host` for https, `host:port`, or a whole origin."""
     try:
         if "://" in entry:
-            return (door_to(entry, private=_is_literal(entry)),)
+            return (_opened(entry),)
         if re.search(r"(\]|^[^\[:]+):\d+$", entry):
-            both = (f"https://{entry}", f"http://{entry}")
-            return tuple(door_to(url, private=_is_literal(url)) for url in both)
-        url = f"https://{entry}"
-        return (door_to(url, private=_is_literal(url)),)
+            return _opened(f"https://{entry}"), _opened(f"http://{entry}")
+        return (_opened(f"https://{entry}"),)
     except NotAllowedOut as error:
         raise CannotStart(f"PRECEPTOR_EGRESS_ALLOW holds {entry!r}, which is not a host: {error}") from None
+
+
+def _opened(url: str) -> Door:
+    """A door of the operator's: it may lie in a private network if it names an address there, or this machine."""
+    door = door_to(url)
+    return door_to(url, private=_is_address(door.host) or door.host == "localhost")
 
 
 @lru_cache(maxsize=1024)
@@ -105,11 +109,6 @@ def _is_address(host: str) -> bool:
         return bool(ip_address(host))
     except ValueError:
         return False
-
-
-def _is_literal(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return _is_address(host) or host == "localhost"
 
 
 async def _look_up(host: str, port: int) -> list[str]:

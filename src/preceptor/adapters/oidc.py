@@ -15,7 +15,7 @@ from jwt.algorithms import AllowedPublicKeys
 from jwt.types import Options
 from pydantic import BaseModel, ValidationError
 
-from preceptor.domain.errors import Invalid, Unauthenticated, Unavailable
+from preceptor.domain.errors import CannotStart, Unauthenticated, Unavailable
 
 Fetch = Callable[[str], Awaitable[bytes]]
 
@@ -54,7 +54,7 @@ class IssuerUnavailable(Unavailable):
     retry_after: int = int(PAUSE_AFTER_FAILURE)
 
 
-class OidcMisconfigured(Invalid):
+class OidcMisconfigured(CannotStart):
     code: ClassVar[str] = "oidc_misconfigured"
 
 

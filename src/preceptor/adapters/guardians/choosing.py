@@ -29,13 +29,15 @@ def guardian_of(settings: Settings) -> Guardian | None:
 def _remote(settings: Settings) -> Guardian:
     from preceptor.adapters.guardians.mosec import mosec_address, mosec_guardian
     from preceptor.adapters.guardians.remote import Patience
-    from preceptor.adapters.guardians.vllm import vllm_address, vllm_guardian
+    from preceptor.adapters.guardians.vllm import vllm_guardian
 
     patience = Patience(settings.guard_timeout, settings.guard_max_retries)
     if settings.guard_provider_type is GuardProvider.VLLM:
         url, model = settings.guard_vllm_url or "", settings.guard_vllm_model or ""
-        return vllm_guardian(url, model, _way_to(vllm_address(url), "VLLM"), patience)
-    url = mosec_address(settings.guard_mosec_url or "", settings.guard_mosec_port, settings.guard_mosec_path)
+        return vllm_guardian(url, model, _way_to(url, "VLLM"), patience)
+    given = settings.guard_mosec_url or ""
+    _way_to(given, "MOSEC")  # what cannot be read cannot be taken apart
+    url = mosec_address(given, settings.guard_mosec_port, settings.guard_mosec_path)
     return mosec_guardian(url, _way_to(url, "MOSEC"), patience)
 
 

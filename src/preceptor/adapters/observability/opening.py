@@ -1,5 +1,6 @@
 """Tracing as the settings want it."""
 
+from preceptor.adapters.egress import NotAllowedOut, door_to
 from preceptor.adapters.observability.logs import REDACTOR
 from preceptor.adapters.observability.tracing import Tracing, no_tracing, open_tracing
 from preceptor.domain.errors import CannotStart
@@ -10,6 +11,10 @@ def tracing_of(settings: Settings) -> Tracing:
     if settings.otel_endpoint is None:
         return no_tracing()
     headers = _headers(settings)
+    try:
+        door_to(settings.otel_endpoint)
+    except NotAllowedOut as error:
+        raise CannotStart(f"PRECEPTOR_OTEL_ENDPOINT is not usable: {error}") from None
     return open_tracing(
         settings.otel_endpoint, settings.otel_service_name, headers=headers, content=settings.otel_content
     )
