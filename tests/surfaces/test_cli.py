@@ -120,6 +120,17 @@ def test_help_loads_nothing_heavy():
     assert HEAVY & set(loaded) == set()
 
 
+def test_a_terminal_that_lacks_letters_is_shown_the_rest(tmp_path: Path):
+    def said(*arguments: str) -> str:
+        environment = clean(tmp_path, PYTHONIOENCODING="ascii")
+        done = subprocess.run([COMMAND, *arguments], env=environment, cwd=tmp_path, capture_output=True, check=True)
+        return done.stdout.decode("ascii")
+
+    assert "Exit codes" in said("--help")
+    said("keys", "create", "Ánh's laptop")
+    assert r"\xc1nh's laptop" in said("keys", "list")
+
+
 def test_the_version_is_told_to_people_and_to_scripts(cli: Cli):
     from preceptor import __version__
 

@@ -3,7 +3,8 @@
 import sys
 import traceback
 from contextvars import ContextVar
-from typing import Annotated
+from io import TextIOWrapper
+from typing import Annotated, cast
 
 import typer
 
@@ -114,12 +115,20 @@ def version(as_json: AsJson = False) -> None:
 
 def run() -> None:
     """Run a command; a failure is one line, never a traceback unless one was asked for."""
+    _spell_out_what_cannot_be_shown()
     try:
         app(prog_name="preceptor")
     except PreceptorError as error:
         sys.exit(_report(error))
     except Exception as error:  # noqa: BLE001 - the last place where a person can still be told in words
         sys.exit(_report_unforeseen(error))
+
+
+def _spell_out_what_cannot_be_shown() -> None:
+    """A terminal without some letter is shown its number: a name in another script is no reason to fail."""
+    out: object = sys.stdout
+    if isinstance(out, TextIOWrapper):
+        cast("TextIOWrapper", out).reconfigure(errors="backslashreplace")
 
 
 def _report(error: PreceptorError) -> int:
