@@ -1,6 +1,7 @@
 """The secrets of an installation: given by its settings, or made once and kept in its data folder."""
 
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pydantic import SecretStr
 from preceptor.domain.errors import CannotStart
 
 PREFIX = "PRECEPTOR_"
+_SENT = re.compile("[!-~]+")
 
 
 class Secrets(msgspec.Struct, frozen=True):
@@ -27,15 +29,37 @@ def secret(given: SecretStr | None, file: Path) -> str:
         return given.get_secret_value()
     try:
         kept = file.read_text(encoding="utf-8").strip() if file.exists() else _made(file)
+    except UnicodeDecodeError:
+        raise CannotStart(f"{file} is not text. {_remedy(file)}") from None
     except OSError as error:
         raise CannotStart(
             f"The data folder {file.parent} cannot be used ({error.strerror}). "
             "Make it writable and see that the disk has room, or choose another PRECEPTOR_DATA_DIR."
         ) from None
     if not kept:
-        name = f"{PREFIX}{file.stem.upper()}_KEY"
-        raise CannotStart(f"{file} is empty. Put the secret back, set {name}, or delete the file to get a new one.")
+        raise CannotStart(f"{file} is empty. {_remedy(file)}")
     return kept
+
+
+def sendable(key: str) -> str:
+    """The admin key, if a request can carry it: one that does not fit into a header would let nobody in."""
+    if not _SENT.fullmatch(key):
+        raise CannotStart(
+            f"{PREFIX}ADMIN_KEY cannot be sent with a request. Use letters, digits and signs of ASCII, and no spaces."
+        )
+    return key
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file or folder, as far as we may look."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _remedy(file: Path) -> str:
+    return f"Put the secret back, set {PREFIX}{file.stem.upper()}_KEY, or delete the file to get a new one."
 
 
 def _made(file: Path) -> str:

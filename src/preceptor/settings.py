@@ -11,7 +11,7 @@ from preceptor.domain.delegation import Limits
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.reasoning.wording import OURS, PlanTexts
-from preceptor.kept_secrets import Secrets, secret
+from preceptor.kept_secrets import Secrets, secret, sendable
 from preceptor.readable import Readable, parsed
 
 LISTS = ("allowed_hosts", "egress_allow", "tools")
@@ -291,6 +291,6 @@ class Settings(Readable):
     def secrets(self) -> Secrets:
         """The installation's secrets: from the settings, else from the data folder, else made there now."""
         return Secrets(
-            admin_key=secret(self.admin_key, self.data_dir / "admin.key"),
+            admin_key=sendable(secret(self.admin_key, self.data_dir / "admin.key")),
             secret_key=secret(self.secret_key, self.data_dir / "secret.key"),
         )

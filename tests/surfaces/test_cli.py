@@ -209,7 +209,14 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "OIDC without an issuer": ({"PRECEPTOR_AUTH": "oidc"}, "PRECEPTOR_OIDC_ISSUER"),
     "texts that are no JSON": ({"PRECEPTOR_SGR_TEMPLATES": "{"}, "PRECEPTOR_SGR_TEMPLATES is not usable: it must"),
     "a blank admin key": ({"PRECEPTOR_ADMIN_KEY": "  "}, "PRECEPTOR_ADMIN_KEY"),
+    "an admin key of letters that no header takes": ({"PRECEPTOR_ADMIN_KEY": "ключ-от-дома"}, "PRECEPTOR_ADMIN_KEY"),
+    "an admin key with a space": ({"PRECEPTOR_ADMIN_KEY": "open sesame"}, "PRECEPTOR_ADMIN_KEY"),
+    "a data folder that cannot be looked at": ({"PRECEPTOR_DATA_DIR": "/tmp/" + "x" * 300}, "PRECEPTOR_DATA_DIR"),
     "a data folder in a home that does not exist": ({"PRECEPTOR_DATA_DIR": "~no-such-user/x"}, "PRECEPTOR_DATA_DIR"),
+    "a database in a home that does not exist": (
+        {"PRECEPTOR_DATABASE_URL": "sqlite:///~no-such-user/x"},
+        "PRECEPTOR_DATABASE_URL",
+    ),
     "a data folder below a file": ({"PRECEPTOR_DATA_DIR": "/dev/null/data"}, "PRECEPTOR_DATA_DIR"),
     "a data folder where nothing can be written": ({"PRECEPTOR_DATA_DIR": "/proc/preceptor"}, "PRECEPTOR_DATA_DIR"),
     "a database file where nothing can be written": (
@@ -241,6 +248,11 @@ def test_an_address_that_cannot_be_called_is_told_at_start(cli: Cli, setting: st
 @pytest.mark.parametrize(("environment", "named"), BAD_SETTINGS.values(), ids=BAD_SETTINGS)
 def test_a_bad_setting_is_named_in_one_sentence(cli: Cli, command: list[str], environment: dict[str, str], named: str):
     assert named in cli(*command, **environment).refusal
+
+
+@pytest.mark.parametrize("command", ["check", "upgrade", "verify", "backup x"])
+def test_a_database_that_cannot_be_looked_at_is_named(cli: Cli, command: str):
+    assert "PRECEPTOR_DATA_DIR" in cli("db", *command.split(), PRECEPTOR_DATA_DIR="/tmp/" + "x" * 300).refusal
 
 
 @covers("S27")
@@ -276,10 +288,12 @@ def test_a_settings_file_that_was_named_and_is_not_there_is_missed(cli: Cli):
 
 
 @pytest.mark.parametrize("file", ["admin.key", "secret.key"])
-def test_an_empty_secret_is_never_used(cli: Cli, tmp_path: Path, file: str):
+def test_a_secret_that_is_empty_or_no_text_is_never_used(cli: Cli, tmp_path: Path, file: str):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / file).touch()
     assert f"PRECEPTOR_{file[:-4].upper()}_KEY" in cli("serve").refusal
+    (tmp_path / "data" / file).write_bytes(b"\xff")
+    assert f"PRECEPTOR_{file[:-4].upper()}_KEY" in cli("keys", "list").refusal
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(cli: Cli, tmp_path: Path):
@@ -665,6 +679,8 @@ def test_the_doctor_looks_at_who_can_read_the_secret_key_and_who_takes_traces(cl
 SICK: dict[str, tuple[dict[str, str], str]] = {
     "settings that cannot be read": ({"PRECEPTOR_PORT": "abc"}, "settings"),
     "a folder that cannot be written to": ({"PRECEPTOR_DATA_DIR": "/proc/preceptor"}, "data folder"),
+    "a folder that cannot be looked at": ({"PRECEPTOR_DATA_DIR": "/tmp/" + "x" * 300}, "database"),
+    "an admin key that cannot be sent": ({"PRECEPTOR_ADMIN_KEY": "open sesame"}, "admin key"),
     "a database of a kind we do not know": ({"PRECEPTOR_DATABASE_URL": "foo://x"}, "database"),
     "a PostgreSQL that does not answer": ({"PRECEPTOR_DATABASE_URL": "postgresql://me@127.0.0.1:9/x"}, "database"),
 }

@@ -19,6 +19,7 @@ from preceptor.domain.errors import Invalid
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Fault, ModelFailure, ModelTimeout, Reply
+from preceptor.kept_secrets import is_there
 from preceptor.wire.openai_chat import render
 
 NAME = "smollm2-135m-instruct"
@@ -180,7 +181,7 @@ def pulled(data_dir: Path) -> Path:
 
 def find_weights(data_dir: Path) -> Path | None:
     """Those that were pulled, else those that came with the installation."""
-    if (own := pulled(data_dir)).is_file():
+    if is_there(own := pulled(data_dir)):
         return own
     found = find_spec(PACKAGE.replace("-", "_"))  # the package itself is not imported: it needs what we do not have
     folders = (found.submodule_search_locations or ()) if found is not None else ()

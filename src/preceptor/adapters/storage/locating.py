@@ -17,6 +17,16 @@ class SqliteFile(msgspec.Struct, frozen=True):
     def url(self) -> str:
         return f"sqlite:///{self.path}"
 
+    @property
+    def is_there(self) -> bool:
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise CannotStart(
+                f"The database file {self.path} cannot be looked at ({error.strerror}). "
+                "Check who owns its folder, or correct PRECEPTOR_DATA_DIR or PRECEPTOR_DATABASE_URL."
+            ) from None
+
 
 class PostgresDatabase(msgspec.Struct, frozen=True):
     url: str
@@ -29,7 +39,7 @@ def locate(url: str) -> Database:
     """Read a database URL."""
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
-        return SqliteFile(Path(rest[1:]).expanduser().absolute())
+        return SqliteFile(_whole(Path(rest[1:])))
     if scheme in {"postgresql", "postgres"}:
         try:
             urlsplit(url).port  # noqa: B018 - raises when the port is not a number
@@ -37,3 +47,10 @@ def locate(url: str) -> Database:
             raise CannotStart(f"PRECEPTOR_DATABASE_URL names a port that is not a number. {FORMS}") from None
         return PostgresDatabase("postgresql://" + rest)
     raise CannotStart(f"PRECEPTOR_DATABASE_URL is not a database address we know. {FORMS}")
+
+
+def _whole(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise CannotStart("PRECEPTOR_DATABASE_URL names the home of a user that does not exist. Correct it.") from None

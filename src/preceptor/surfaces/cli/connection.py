@@ -205,13 +205,16 @@ async def _in_process(settings: "Settings") -> AsyncGenerator["httpx2.AsyncClien
 
 def _known_key(settings: "Settings", server: str) -> str:
     """The admin key, if it is here. None is made: the server has one already."""
+    from preceptor.kept_secrets import sendable
+
     if settings.admin_key is not None:
-        return settings.admin_key.get_secret_value()
+        return sendable(settings.admin_key.get_secret_value())
     try:
-        return (settings.data_dir / "admin.key").read_text(encoding="utf-8").strip()
-    except OSError as error:
+        return sendable((settings.data_dir / "admin.key").read_text(encoding="utf-8").strip())
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise CannotStart(
-            f"The admin key of the server at {server} cannot be read from {settings.data_dir} ({error.strerror}). "
+            f"The admin key of the server at {server} cannot be read from {settings.data_dir} ({why}). "
             "Set PRECEPTOR_ADMIN_KEY to the one it was started with."
         ) from error
 

@@ -144,7 +144,7 @@ def _existing() -> "Database":
     from preceptor.adapters.storage.opening import SqliteFile
 
     database = _database()
-    if isinstance(database, SqliteFile) and not database.path.exists():
+    if isinstance(database, SqliteFile) and not database.is_there:
         raise CannotStart(
             f"There is no database at {database.path}. Check PRECEPTOR_DATA_DIR, or make one with `preceptor serve`."
         )
@@ -169,7 +169,7 @@ def _revision(database: "Database") -> str | None:
     """The schema a database is at. Looking at a file that is not there must not make it."""
     from preceptor.adapters.storage.opening import SqliteFile, revision_of
 
-    if isinstance(database, SqliteFile) and not database.path.exists():
+    if isinstance(database, SqliteFile) and not database.is_there:
         return None
     return revision_of(database)
 

@@ -118,7 +118,7 @@ def _schema(database: "Database") -> Finding:
     from preceptor.adapters.storage.opening import SqliteFile, revision_of
     from preceptor.adapters.storage.schema import HEAD
 
-    if isinstance(database, SqliteFile) and not database.path.exists():
+    if isinstance(database, SqliteFile) and not database.is_there:
         return Finding("database", Status.INFO, f"{database.path} is not there yet; the first start makes it.")
     revision = revision_of(database)
     if revision == HEAD:
@@ -184,13 +184,19 @@ def _disk(settings: "Settings") -> Finding:
 
 
 def _admin_key(settings: "Settings") -> Finding:
-    file = settings.data_dir / "admin.key"
+    from preceptor.kept_secrets import sendable
+
+    file, given = settings.data_dir / "admin.key", settings.admin_key
     try:
-        key = settings.admin_key.get_secret_value() if settings.admin_key else file.read_text(encoding="utf-8").strip()
+        key = sendable(given.get_secret_value() if given else file.read_text(encoding="utf-8").strip())
     except FileNotFoundError:
         return Finding("admin key", Status.INFO, "There is none yet; the first start makes one.")
     except OSError as error:
         return Finding("admin key", Status.WARN, f"{file} cannot be read ({error.strerror}).", "Check who owns it.")
+    except UnicodeDecodeError:
+        return Finding("admin key", Status.FAIL, f"{file} is not text.", "Put the key back, or delete the file.")
+    except PreceptorError as error:
+        return Finding("admin key", Status.FAIL, str(error), "Leave it out to have one made.")
     if len(key) < SHORTEST_KEY:
         remedy = "Set PRECEPTOR_ADMIN_KEY to a long random text, or leave it out to have one made."
         return Finding("admin key", Status.WARN, f"It has only {len(key)} characters, so it can be guessed.", remedy)
@@ -281,4 +287,6 @@ def _expected_server(settings: "Settings") -> str | None:
 
 def _nearest(folder: Path) -> Path:
     """The folder, or the closest one above it that exists."""
-    return next(place for place in (folder, *folder.parents) if place.exists())
+    from preceptor.kept_secrets import is_there
+
+    return next(place for place in (folder, *folder.parents) if is_there(place))

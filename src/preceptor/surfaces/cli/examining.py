@@ -31,7 +31,7 @@ def runner(database: "Database") -> Finding:
     from preceptor.adapters.storage.schema import HEAD
     from preceptor.adapters.storage.waiting import waiting_in
 
-    if (isinstance(database, SqliteFile) and not database.path.exists()) or revision_of(database) != HEAD:
+    if (isinstance(database, SqliteFile) and not database.is_there) or revision_of(database) != HEAD:
         return Finding("runner", Status.INFO, "Nothing can wait before there is a database of this version.")
     found = waiting_in(database, datetime.now(UTC) - LATE)
     counts = {"turns": found.turns, "executions or replays": found.tasks, "messages to webhooks": found.messages}

@@ -51,6 +51,7 @@ def serve(
       preceptor serve --database-url postgresql://me:secret@db/preceptor
     """
     from preceptor.adapters.observability.logs import configure_logs
+    from preceptor.kept_secrets import is_there
     from preceptor.settings import Settings
 
     given = {"host": host, "port": port, "data_dir": data_dir, "database_url": database_url}
@@ -59,7 +60,7 @@ def serve(
         warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
     configure_logs(settings.log_level, settings.log_format)
     quieten(settings.log_level)
-    first_start = settings.admin_key is None and not (settings.data_dir / "admin.key").exists()
+    first_start = settings.admin_key is None and not is_there(settings.data_dir / "admin.key")
     secrets = settings.secrets()
     hide(settings, secrets)
     _run(settings, Welcome(settings, secrets.admin_key if first_start else None))
