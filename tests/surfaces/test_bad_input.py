@@ -203,3 +203,20 @@ async def test_a_field_has_one_name_and_one_type(client: httpx2.AsyncClient):
         problem(await client.post(path, json=body), 422, "invalid")
     told = {"name": "x", "role": "viewer", "expiresAt": "2999-12-31T23:00:00+07:00"}
     assert (await client.post("/api/keys", json=told)).json()["expiresAt"] == "2999-12-31T16:00:00Z"
+
+
+async def test_a_complaint_names_a_place_in_what_was_sent_and_says_what_to_do(client: httpx2.AsyncClient):
+    execute = {"type": "agent.execute", "resource": {"type": "agent", "id": "assistant"}}
+    step = {"index": 0, "name": "x", "command": execute | {"data": {"userMessage": "x", "instructions": {"no": 1}}}}
+    answer = await client.post("/api/executions", json={"steps": [step]})
+    paths = {said["path"] for said in problem(answer, 422, "invalid")["errors"]}
+    above = "/steps/0/command/data/instructions"
+    assert paths >= {f"{above}/$from", f"{above}/no"}
+    assert not [path for path in paths if "agent.execute" in path]
+    nameless = await client.post("/api/agents", json={})
+    assert problem(nameless, 422, "invalid")["errors"] == [{"path": "/name", "message": "Field required"}]
+    blank = await client.post("/api/agents", json={"name": " "})
+    assert problem(blank, 422, "invalid")["detail"] == "/name: There must be something in it that can be seen."
+    bare = await client.patch("/api/agents/assistant", json={"name": "x"}, headers={"If-Match": "1"})
+    said = 'if-match: Send the ETag as you read it, such as "1" with its quotes, or *.'
+    assert problem(bare, 422, "invalid")["detail"] == said

@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-import orjson
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import TypeAdapter, ValidationError
@@ -57,11 +56,11 @@ def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
         raise UnsupportedMediaType
     if first(request, b"content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType
-    strict_json.read(body)
+    document = strict_json.read(body)
     try:
         return told.validate_json(body, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
-        said = pointed(orjson.loads(body), error.errors(include_url=False, include_input=False))
+        said = pointed(document, error.errors(include_url=False, include_input=False))
         raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in said]) from None
 
 

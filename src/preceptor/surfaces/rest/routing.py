@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.routing import APIRoute
-from pydantic import Field, StringConstraints, TypeAdapter
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, WrapValidator
 from pydantic.fields import FieldInfo
 
 from preceptor.app import Preceptor
@@ -34,7 +34,18 @@ FORM = 10_000
 """Bytes that a form needs around its file."""
 WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _TAG = r'(W/)?"[\x21\x23-\x7e]*"'
-Tags = Annotated[str, StringConstraints(pattern=rf"^{_TAG}( *, *{_TAG})*$")]
+
+
+def _as_it_was_read(given: Any, check: Callable[[Any], Any]) -> Any:
+    try:
+        return check(given)
+    except ValidationError:
+        raise ValueError('Send the ETag as you read it, such as "1" with its quotes, or *') from None
+
+
+Tags = Annotated[
+    Literal["*"] | Annotated[str, StringConstraints(pattern=rf"^{_TAG}( *, *{_TAG})*$")], WrapValidator(_as_it_was_read)
+]
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -175,7 +186,7 @@ ThePreceptor = Annotated[Preceptor, Depends(_acting)]
 async def _if_match(
     request: Request,
     if_match: Annotated[
-        Literal["*"] | Tags | None,
+        Tags | None,
         Header(description="The ETag you read, or several: a change of something else is refused. `*` is any."),
     ] = None,
 ) -> str | None:
