@@ -31,6 +31,7 @@ class Readable(BaseSettings):
         extra="ignore",
         env_ignore_empty=True,
         hide_input_in_errors=True,
+        allow_inf_nan=False,
     )
 
     @classmethod

@@ -205,6 +205,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a port that is no number": ({"PRECEPTOR_PORT": "abc"}, "PRECEPTOR_PORT"),
     "a port that is too large": ({"PRECEPTOR_PORT": "70000"}, "PRECEPTOR_PORT"),
+    "a number without an end": ({"PRECEPTOR_TURN_BUDGET_SECONDS": "inf"}, "PRECEPTOR_TURN_BUDGET_SECONDS"),
     "an unknown way to authenticate": ({"PRECEPTOR_AUTH": "magic"}, "PRECEPTOR_AUTH"),
     "OIDC without an issuer": ({"PRECEPTOR_AUTH": "oidc"}, "PRECEPTOR_OIDC_ISSUER"),
     "texts that are no JSON": ({"PRECEPTOR_SGR_TEMPLATES": "{"}, "PRECEPTOR_SGR_TEMPLATES is not usable: it must"),
