@@ -321,6 +321,15 @@ def test_a_schema_newer_than_the_code_is_not_touched(cli: Cli, tmp_path: Path):
         assert "PRECEPTOR_DATABASE_URL" in said
 
 
+@pytest.mark.parametrize("revision", ["ae1027a6acf1", "0003f2b61a77"])
+def test_a_database_of_another_program_is_not_touched(cli: Cli, tmp_path: Path, revision: str):
+    at_schema(cli, tmp_path / "data" / "preceptor.db", revision)
+    for command in (["serve"], ["keys", "list"], ["db", "upgrade"], ["db", "verify"]):
+        said = cli(*command).refusal
+        assert "another program" in said
+        assert "PRECEPTOR_DATABASE_URL" in said
+
+
 def test_postgres_that_does_not_answer_is_named_without_its_password(cli: Cli):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

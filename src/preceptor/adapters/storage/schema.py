@@ -56,7 +56,12 @@ def postgres_revision(url: str) -> str | None:
 
 
 def refuse_newer(revision: str | None) -> None:
-    """Old code must not touch a newer schema."""
+    """Old code must not touch a newer schema, nor any code another program's."""
+    if revision is not None and not (revision.isdecimal() and len(revision) == len(HEAD)):
+        raise CannotStart(
+            f"The database is another program's: its schema {revision} is none of Preceptor. "
+            "Point PRECEPTOR_DATABASE_URL at another database."
+        )
     if revision is not None and revision > HEAD:
         raise CannotStart(
             f"The database has schema {revision}, newer than the {HEAD} this version of Preceptor knows. "
