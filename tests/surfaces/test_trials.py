@@ -25,6 +25,7 @@ async def test_a_dry_run_shows_the_prompt_and_its_sources_and_writes_nothing(
     before = answers(preceptor, "SELECT * FROM {table}")
     old = await trial(client, first["instructionId"], context={"vip": True})
     new = await trial(client, first["familyId"], mode="render")
+    assert (old["mode"], old["answer"]) == ("render", None)
     assert (old["prompt"].splitlines()[0], new["prompt"].splitlines()[0]) == ("One", "Two")
     assert (new["mode"], new["version"], new["instructionId"]) == ("render", "2.0.0", second["instructionId"])
     assert new["prompt"].endswith("- Never shout")
