@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StringCo
 from pydantic_settings import NoDecode
 
 from preceptor.domain.delegation import Limits
+from preceptor.domain.messages.directive import LARGEST_PROMPT, LONGEST_PROMPT
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.reasoning.wording import OURS, PlanTexts
@@ -171,7 +172,10 @@ class Settings(Readable):
         "than four times what is free, so that others find room.",
     )
     max_iterations: int = Field(default=50, ge=1, le=1000, description="Most model calls in one turn.")
-    max_delegation_depth: int = Field(default=3, ge=0, le=10, description="How deep specialists may delegate.")
+    max_delegation_depth: int = Field(default=3, ge=0, le=5, description="How deep specialists may delegate.")
+    max_specialist_prompt: int = Field(
+        default=LONGEST_PROMPT, ge=1, le=LARGEST_PROMPT, description="Most characters of a specialist's prompt."
+    )
     turn_budget_tokens: int | None = Field(default=None, ge=1, description="Most tokens that one turn may use.")
     turn_budget_seconds: float = Field(default=600, gt=0, description="Longest that one turn may take, in seconds.")
     turn_budget_cost: float | None = Field(
@@ -264,6 +268,7 @@ class Settings(Readable):
         return Limits(
             iterations=self.max_iterations,
             depth=self.max_delegation_depth,
+            prompt=self.max_specialist_prompt,
             seconds=self.turn_budget_seconds,
             tokens=self.turn_budget_tokens,
             cost=self.turn_budget_cost,

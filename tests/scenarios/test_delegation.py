@@ -419,6 +419,21 @@ async def test_a_delegation_that_cannot_be_is_answered_with_a_sentence_and_chang
         assert answer.response == "Done."
 
 
+@covers("R4")
+async def test_an_installation_can_allow_longer_prompts_which_are_kept_and_shown_whole(tmp_path: Path):
+    long, longer = "x" * 60_000, "x" * 60_001
+    script = [delegate(long), back("Found."), delegate(longer), "Done."]
+    async with talking(tmp_path, script, max_specialist_prompt=60_000) as talk:
+        await talk.say()
+        _, refused = [one for one in await talk.results() if one.name == DELEGATE]
+        assert refused.content == "Agent prompt too long (max 60,000 chars)"
+        assert talk.model.prompts[1].system_text == long
+        handed = next(one for one in await talk.messages() if one.tool_results)
+        assert [one.agent_prompt for one in handed.directives if isinstance(one, DelegateReasoning)] == [long]
+        [spec] = [tool for tool in talk.model.prompts[0].tools if tool.name == DELEGATE]
+        assert spec.parameters["properties"]["agent_prompt"]["maxLength"] == 60_000
+
+
 @covers("S16")
 async def test_a_return_with_a_forged_id_closes_the_innermost_delegation_and_no_other(tmp_path: Path):
     forged = Say("", (Called(RETURN, {"spanId": "someone-elses", "delegation_id": "x"}),))

@@ -142,3 +142,12 @@ def test_the_documentation_names_the_patterns_and_the_library_has_their_speciali
     for source in ("2305.14325", "2303.17651", "Chain of Density"):
         assert source in told
     assert {"template-critic-en", "template-summariser-en", "template-fact-checker-en"} <= SHIPPED.keys()
+
+
+async def test_a_specialist_whose_prompt_is_too_long_is_refused_with_a_sentence(tmp_path: Path):
+    async with talking(tmp_path, [named("critic"), "Alone, then."], max_specialist_prompt=20) as talk:
+        await critics(talk, "You find every mistake there is.")
+        answer = await talk.say()
+        [refused] = await talk.results()
+        assert (refused.content, refused.is_error) == ("Agent prompt too long (max 20 chars)", True)
+        assert answer.response == "Alone, then."

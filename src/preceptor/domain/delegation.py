@@ -9,6 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from preceptor.domain.ids import InstructionId, MessageId, SpanId
+from preceptor.domain.messages.directive import LONGEST_PROMPT
 
 DELEGATE = "delegate_internal_reasoning"
 RETURN = "return_control"
@@ -37,6 +38,8 @@ class Limits(msgspec.Struct, frozen=True, rename="camel"):
     seconds: float = 600.0
     tokens: int | None = None
     cost: float | None = None
+    prompt: int = LONGEST_PROMPT
+    """Characters that a specialist's prompt may have."""
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

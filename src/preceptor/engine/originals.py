@@ -171,7 +171,8 @@ class Reading(msgspec.Struct):
         there = await self.work.messages.find(reply.id)
         assert there is not None
         said = await self.work.messages.between(row.conversation_id, 1, there[1].place - 1)
-        tools = tools_for(self.original.voice, None, may_delegate=pins.may_delegate, counter=self._counter)
+        may, longest = pins.may_delegate, pins.limits.prompt
+        tools = tools_for(self.original.voice, None, may_delegate=may, counter=self._counter, longest=longest)
         before = Shown(
             system=self.original.voice.system,
             said=said,

@@ -84,7 +84,8 @@ class Asking:
         known = self.means.openings.get((self.pins.voice, delegates))
         if known is not None:
             return known.tools
-        return tools_for(self.voice, None, may_delegate=delegates, counter=self.counter)
+        longest = self.pins.limits.prompt
+        return tools_for(self.voice, None, may_delegate=delegates, counter=self.counter, longest=longest)
 
     @property
     def cap(self) -> int:

@@ -18,7 +18,8 @@ _NOBODY = AgentId("specialist")
 
 async def meet(run: Run, calls: tuple[ToolCall, ...]) -> None:
     """Look up the specialists that these calls name. Which version it is, is pinned when the delegation opens."""
-    names = {name for call in calls for name in _names(call)} - run.specialists.keys()
+    longest = run.turn.limits.prompt
+    names = {name for call in calls for name in _names(call, longest)} - run.specialists.keys()
     if not names:
         return
 
@@ -28,8 +29,8 @@ async def meet(run: Run, calls: tuple[ToolCall, ...]) -> None:
     run.specialists |= await run.journal.store.read(run.journal.owner, program)
 
 
-def _names(call: ToolCall) -> tuple[str, ...]:
-    told = asked(call.arguments) if call.name == DELEGATE and call.malformed is None else ()
+def _names(call: ToolCall, longest: int) -> tuple[str, ...]:
+    told = asked(call.arguments, longest) if call.name == DELEGATE and call.malformed is None else ()
     return () if isinstance(told, str) else tuple(one.specialist for one in told if one.specialist is not None)
 
 

@@ -13,7 +13,7 @@ from preceptor.domain.instructions.render import RenderedLine
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Effect, Segment, ToolSpec
 from preceptor.domain.prompts.source import AnySource, FromEngine, FromInstruction, FromSpecialist
-from preceptor.domain.turns.control import DELEGATE_SPEC, RETURN_SPEC
+from preceptor.domain.turns.control import RETURN_SPEC, delegate_spec
 from preceptor.domain.turns.independent import START, START_SPEC
 from preceptor.engine.compiled import Told
 from preceptor.engine.ports import TokenCounter
@@ -118,20 +118,22 @@ def specialist_system(voice: Voice, span: Span, counter: TokenCounter) -> tuple[
     )
 
 
-def tools_for(voice: Voice, speaker: Span | None, *, may_delegate: bool, counter: TokenCounter) -> tuple[ToolSpec, ...]:
-    """The tools of whoever speaks: its own, and those by which control passes."""
+def tools_for(
+    voice: Voice, speaker: Span | None, *, may_delegate: bool, counter: TokenCounter, longest: int
+) -> tuple[ToolSpec, ...]:
+    """The tools of whoever speaks: its own, and those by which control passes, with prompts of at most `longest`."""
     names = None if speaker is None else frozenset(speaker.tools)
     own = tuple(spec for spec in voice.tools if names is None or spec.name in names)
     return (
         *own,
-        *((_passing_on(counter),) if may_delegate else ()),
+        *((_passing_on(counter, longest),) if may_delegate else ()),
         *((_passing_back(counter),) if speaker is not None else ()),
     )
 
 
 @cache
-def _passing_on(counter: TokenCounter) -> ToolSpec:
-    return counted(DELEGATE_SPEC, counter)
+def _passing_on(counter: TokenCounter, longest: int) -> ToolSpec:
+    return counted(delegate_spec(longest), counter)
 
 
 @cache

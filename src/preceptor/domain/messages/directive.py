@@ -7,11 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 import orjson
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, field_validator
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, ValidationInfo, field_validator
 
 from preceptor.domain.value import ANY_TEXT, Value
 
 LONGEST_PROMPT = 50_000
+"""Characters of a specialist's prompt, unless the installation allows more."""
+LARGEST_PROMPT = 1_000_000
+"""What an installation may allow at most, and so what may have been stored."""
 PREVIEW = 200
 
 
@@ -27,11 +30,9 @@ class DelegateReasoning(Value):
 
     @field_validator("agent_prompt")
     @classmethod
-    def _says_something_of_bearable_length(cls, prompt: str) -> str:
-        if not prompt.strip():
-            raise ValueError("Agent prompt cannot be blank")
-        if len(prompt) > LONGEST_PROMPT:
-            raise ValueError("Agent prompt too long (max 50,000 chars)")
+    def _says_something_of_bearable_length(cls, prompt: str, info: ValidationInfo) -> str:
+        if wrong := unbearable(prompt, info.context or LONGEST_PROMPT):
+            raise ValueError(wrong)
         return prompt
 
     def serialize_content(self) -> str:
@@ -105,6 +106,13 @@ _KNOWN: TypeAdapter[Any] = TypeAdapter(Known)
 _INTERMEDIATE_BYTES = INTERMEDIATE.model_dump_json().encode()
 
 
+def unbearable(prompt: str, longest: int) -> str | None:
+    """What is wrong with a specialist's prompt, if it is."""
+    if not prompt.strip():
+        return "Agent prompt cannot be blank"
+    return f"Agent prompt too long (max {longest:,} chars)" if len(prompt) > longest else None
+
+
 def written(directive: Directive) -> msgspec.Raw:
     """A directive as it is stored."""
     match directive:
@@ -116,7 +124,7 @@ def written(directive: Directive) -> msgspec.Raw:
             return msgspec.Raw(directive.model_dump_json().encode())
 
 
-def read(raw: bytes) -> Directive:
+def read(raw: bytes, longest: int = LONGEST_PROMPT) -> Directive:
     """A stored directive. What is known is checked again; the rest is kept as it is."""
     if raw == _INTERMEDIATE_BYTES:
         return INTERMEDIATE
@@ -124,7 +132,7 @@ def read(raw: bytes) -> Directive:
     if fields.get("type") not in KINDS:
         return UnknownDirective(bytes(raw))
     try:
-        directive: Directive = _KNOWN.validate_python(fields, by_alias=True, by_name=False)
+        directive: Directive = _KNOWN.validate_python(fields, by_alias=True, by_name=False, context=longest)
     except ValidationError as error:
         if any(one["type"] == "extra_forbidden" for one in error.errors(include_url=False)):
             return UnknownDirective(bytes(raw))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from preceptor.domain.ids import AgentId, CallId, ConversationId, MessageId, SpanId, TurnId
-from preceptor.domain.messages.directive import Directive, IntermediateReasoning, read, written
+from preceptor.domain.messages.directive import LARGEST_PROMPT, Directive, IntermediateReasoning, read, written
 
 
 class Role(StrEnum):
@@ -117,7 +117,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
     @property
     def directives(self) -> tuple[Directive, ...]:
-        return tuple(read(bytes(raw)) for raw in self.instructions)
+        return tuple(read(bytes(raw), LARGEST_PROMPT) for raw in self.instructions)
 
     @property
     def is_intermediate(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from preceptor.domain.delegation import DELEGATE, RETURN, Asked
-from preceptor.domain.messages.directive import LONGEST_PROMPT
+from preceptor.domain.messages.directive import LONGEST_PROMPT, unbearable
 from preceptor.domain.prompts.prompt import Effect, ToolSpec
 
 ALONE = "A control tool must be called alone, and it was called with another. Call it again if you still want to."
@@ -82,7 +82,17 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     specialists: tuple["_Arguments", ...] = ()
 
 
-def asked(arguments: dict[str, Any]) -> tuple[Asked, ...] | str:
+def delegate_spec(longest: int) -> ToolSpec:
+    """The tool that hands over, where a prompt may have so many characters."""
+    if longest == LONGEST_PROMPT:
+        return DELEGATE_SPEC
+    properties = DELEGATE_SPEC.parameters["properties"]
+    prompt = {**properties["agent_prompt"], "maxLength": longest}
+    parameters = {**DELEGATE_SPEC.parameters, "properties": {**properties, "agent_prompt": prompt}}
+    return msgspec.structs.replace(DELEGATE_SPEC, parameters=parameters)
+
+
+def asked(arguments: dict[str, Any], longest: int = LONGEST_PROMPT) -> tuple[Asked, ...] | str:
     """Whom a call asks for, or the sentence that tells the model what is wrong with it."""
     try:
         told = msgspec.convert(arguments, _Arguments)
@@ -92,22 +102,20 @@ def asked(arguments: dict[str, Any]) -> tuple[Asked, ...] | str:
         return f"At most {MOST_BRANCHES} specialists can work at once."
     if told.specialists and (told.agent_prompt or told.specialist):
         return "Give one specialist, or a list of specialists, not both."
-    wanted = tuple(_one(each) for each in (told.specialists or (told,)))
+    wanted = tuple(_one(each, longest) for each in (told.specialists or (told,)))
     return next((each for each in wanted if isinstance(each, str)), None) or tuple(
         each for each in wanted if isinstance(each, Asked)
     )
 
 
-def _one(told: _Arguments) -> Asked | str:
+def _one(told: _Arguments, longest: int) -> Asked | str:
     if told.specialists:
         return "A specialist in a list cannot have a list of its own."
     prompt = told.agent_prompt
-    if prompt is not None and not prompt.strip():
-        return "Agent prompt cannot be blank"
+    if prompt is not None and (wrong := unbearable(prompt, longest)):
+        return wrong
     if prompt is not None and "\x00" in prompt:
         return "Agent prompt cannot hold the character U+0000"
-    if prompt is not None and len(prompt) > LONGEST_PROMPT:
-        return "Agent prompt too long (max 50,000 chars)"
     if (prompt is None) == (told.specialist is None):
         return "Say who the specialist is: give agent_prompt, or specialist, and not both."
     return Asked(prompt, told.specialist, told.reason, told.tools, told.mark_intermediate, told.expected_seconds)

@@ -92,16 +92,16 @@ def forget(run: Run, lane: Lane, step: Forget) -> None:
 
 def _opening(run: Run, lane: Lane, step: AskModel, model: ChatModel) -> Opening:
     speaker, voice = lane.speaker, run.voice
-    delegates = _may_delegate(run.turn, lane)
+    delegates, longest = _may_delegate(run.turn, lane), run.turn.limits.prompt
     if step.purpose == "final" or (speaker is None and not model.capabilities.tools):
         return opening(voice.system, ())
     if speaker is not None:
-        tools = tools_for(voice, speaker, may_delegate=delegates, counter=run.counter)
+        tools = tools_for(voice, speaker, may_delegate=delegates, counter=run.counter, longest=longest)
         return opening(specialist_system(voice, speaker, run.counter), tools)
     key = run.pins.voice, delegates
     found = run.means.openings.get(key)
     if found is None:
-        tools = tools_for(voice, None, may_delegate=delegates, counter=run.counter)
+        tools = tools_for(voice, None, may_delegate=delegates, counter=run.counter, longest=longest)
         found = opening(voice.system, tools)
         if not run.pins.client_tools:  # these change from message to message
             run.means.openings[key] = found

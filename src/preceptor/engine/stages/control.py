@@ -4,7 +4,7 @@ import msgspec
 
 from preceptor.domain.delegation import CONTROL_TOOLS, DELEGATE, Asked, ClosedBy, Span, allowed_tools, why_not
 from preceptor.domain.ids import SpanId
-from preceptor.domain.messages.directive import INTERMEDIATE, RETURN_CONTROL, DelegateReasoning, Directive
+from preceptor.domain.messages.directive import INTERMEDIATE, RETURN_CONTROL, DelegateReasoning, Directive, unbearable
 from preceptor.domain.messages.message import Kind, Message, Outcome, Role, ToolCall, ToolResult
 from preceptor.domain.turns.control import ALONE, NOT_DELEGATED, RETURNED, asked
 from preceptor.domain.turns.facts import SpanClosed
@@ -36,7 +36,7 @@ def _wanted(run: Run, lane: Lane, call: ToolCall) -> tuple[Asked, ...] | str:
     """Whom a call asks for, or why it may not."""
     if call.malformed is not None:
         return f"The arguments are not a JSON object: {call.malformed[:200]}"
-    told = asked(call.arguments)
+    told = asked(call.arguments, run.turn.limits.prompt)
     if isinstance(told, str):
         return told
     turn, wanted = run.turn, list[Asked]()
@@ -44,7 +44,7 @@ def _wanted(run: Run, lane: Lane, call: ToolCall) -> tuple[Asked, ...] | str:
         if one.specialist is not None and one.specialist not in run.specialists:
             return UNKNOWN_SPECIALIST.format(one.specialist[:80])
         wanted.append(_written_out(run, one))
-        refusal = why_not(
+        refusal = unbearable(wanted[-1].agent_prompt or "", turn.limits.prompt) or why_not(
             wanted[-1], turn.above(lane), len(turn.spans) + number, turn.limits, permitted=run.pins.may_delegate
         )
         if refusal is not None:
@@ -91,7 +91,8 @@ def delegate(run: Run, lane: Lane, call: ToolCall) -> list[SpanId]:
 
 def _hand_over(run: Run, lane: Lane, call: ToolCall, one: Asked) -> None:
     span = _span(run, lane, call, one)
-    directive = DelegateReasoning(agent_prompt=span.agent_prompt, mark_intermediate=span.mark_intermediate)
+    told = {"agent_prompt": span.agent_prompt, "mark_intermediate": span.mark_intermediate}
+    directive = DelegateReasoning.model_validate(told, context=run.turn.limits.prompt)
     run.journal.note("delegation.opened", span)
     say_result(run, lane, call, DELEGATED, directive)
 
