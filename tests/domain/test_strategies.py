@@ -61,6 +61,18 @@ def test_a_strategy_reads_and_writes_as_the_contract_says(written: dict[str, Any
     assert strategy.model_dump(mode="json") == written
 
 
+@covers("R63")
+def test_what_a_strategy_is_about_can_be_given_by_its_place():
+    assert FromLastNMessages(10) == FromLastNMessages(n=10)
+    assert Chunked(5) == Chunked(chunk_size=5)
+    assert FromTimestamp(NOON) == FromTimestamp(timestamp=NOON)
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        FromLastNMessages(0)
+    too_much: tuple[Any, ...] = (10,)
+    with pytest.raises(TypeError, match="WholeHistory takes 0 by place, and 1 were given"):
+        WholeHistory(*too_much)
+
+
 NOT_STRATEGIES: dict[str, dict[str, Any]] = {
     "no messages": {"type": "from_last_n_messages", "n": 0},
     "fewer than none": {"type": "from_last_n_messages", "n": -1},

@@ -6,8 +6,9 @@ summaries, the running turn, open calls) is not among them. Answers never leave 
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 from pydantic import Field
@@ -49,6 +50,15 @@ def _named(schema: dict[str, Any]) -> None:
 
 
 class _Plain(Value, json_schema_extra=_named):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """What it is about can be given by its place too: `FromLastNMessages(10)`."""
+        fields = [name for name in type(self).model_fields if name != "type"]
+        if len(given) > len(fields):
+            raise TypeError(f"{type(self).__name__} takes {len(fields)} by place, and {len(given)} were given")
+        super().__init__(**dict(zip(fields, given, strict=False)), **named)
+
+    __init__.__dict__["__pydantic_base_init__"] = True  # what is read from JSON does not pass through it
+
     @property
     def template(self) -> str:
         return TLDR
@@ -69,6 +79,10 @@ class FromLastNMessages(_Plain):
     type: Literal["from_last_n_messages"] = "from_last_n_messages"
     n: Size
 
+    if TYPE_CHECKING:
+
+        def __init__(self, n: int = ..., **named: Any) -> None: ...
+
     def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
         cut = before_last(entries, self.n)
         return Choice((tuple(at for at in free if at < cut),))
@@ -80,6 +94,10 @@ class Chunked(_Plain):
     type: Literal["chunked"] = "chunked"
     chunk_size: Size
 
+    if TYPE_CHECKING:
+
+        def __init__(self, chunk_size: int = ..., **named: Any) -> None: ...
+
     def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
         starts = range(0, len(free) - self.chunk_size + 1, self.chunk_size)
         return Choice(tuple(tuple(free[at : at + self.chunk_size]) for at in starts))
@@ -90,6 +108,10 @@ class FromTimestamp(_Plain):
 
     type: Literal["from_timestamp"] = "from_timestamp"
     timestamp: Moment
+
+    if TYPE_CHECKING:
+
+        def __init__(self, timestamp: datetime = ..., **named: Any) -> None: ...
 
     def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
         runs = groupby(free, lambda at: entries[at].created_at < self.timestamp)
@@ -114,6 +136,10 @@ class WindowTLDR(_Plain):
 
     type: Literal["window_tldr"] = "window_tldr"
     n: Size
+
+    if TYPE_CHECKING:
+
+        def __init__(self, n: int = ..., **named: Any) -> None: ...
 
     def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
         return Choice((tuple(free[-self.n :]),), tuple(free[: -self.n]))
