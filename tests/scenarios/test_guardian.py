@@ -96,6 +96,22 @@ async def test_the_last_event_of_a_turn_says_all_that_the_answer_in_json_says(
         assert {name: value for name, value in ended.items() if name not in {"seq", "at"}} == answer
 
 
+async def test_an_answer_begins_as_a_message_that_says_nothing_yet(tmp_path: Path, database_url: str):
+    async with reasoning(tmp_path, database_url, [Say("It is at the door.", chunk=6)], sgr_enabled=False) as talk:
+        told = events_in((await talk.post("Where is it?", accept="text/event-stream")).text)
+        begun = next(data for name, data in told if name == "message.started")
+        whole = [data for name, data in told if name == "message.completed"][-1]
+        same = ("id", "turnId", "role", "kind")
+        assert {name: begun[name] for name in same} == {name: whole[name] for name in same}
+        assert (begun["parts"], begun["messageId"]) == ([], whole["id"])
+
+
+async def test_a_turn_in_which_no_model_was_asked_cost_nothing_and_says_so(tmp_path: Path, database_url: str):
+    async with reasoning(tmp_path, database_url, [], FixedGuardian(Verdict(Level.UNSAFE, ("Violent",)))) as talk:
+        answer = await talk.say()
+        assert (answer["status"], answer["usage"]) == ("blocked", {"inputTokens": 0, "outputTokens": 0})
+
+
 @covers("R169")
 async def test_without_a_guardian_the_turn_goes_on(tmp_path: Path, database_url: str):
     async with reasoning(tmp_path, database_url, [plan(), "Done."], guard_enabled=False) as talk:

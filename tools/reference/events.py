@@ -26,7 +26,7 @@ SAID = {
     "turn.accepted": "The message is stored, and everything the turn uses is pinned.",
     "call.started": "A request to a model was written down, before it is sent.",
     "call.ended": "What became of it, and what it used.",
-    "message.started": "An answer begins.",
+    "message.started": "An answer begins. Users see it as a message whose `parts` are still empty.",
     "message.delta": "More of it.",
     "message.abandoned": "It will not be completed: the stream broke off, and the call is made again.",
     "message.completed": "The whole message.",

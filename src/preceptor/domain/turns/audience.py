@@ -65,6 +65,7 @@ def user_fact(kind: str, fact: Any) -> Any:
         case ViewChanged(view=view):
             return {"viewId": view.view_id, "change": view.change}
         case MessageStarted():
-            return {"messageId": fact.message_id, "spanId": fact.span_id}
+            begun = {"id": fact.message_id, "role": Role.ASSISTANT, "kind": Kind.MESSAGE, "parts": ()}
+            return {"messageId": fact.message_id, **begun, "spanId": fact.span_id}
         case _:
             return {} if kind == "turn.accepted" else fact

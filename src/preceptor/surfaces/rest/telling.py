@@ -97,7 +97,7 @@ def answer_of(conversation_id: ConversationId, ended: Ended) -> dict[str, Any]:
         "status": ended.status,
         "message": user_fact("message.completed", ended.message) if ended.message else None,
         "ui": ended.ui,
-        "usage": ended.usage,
+        "usage": {"inputTokens": 0, "outputTokens": 0, **msgspec.to_builtins(ended.usage)},
         "outcome": ended.outcome,
         "code": ended.code,
         "sentence": ended.sentence,
