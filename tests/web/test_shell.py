@@ -18,8 +18,6 @@ def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Sit
     with site.tab(cookies=[]) as page:
         page.goto(link)
         expect(page).to_have_url(f"{site.url}/conversations")
-        page.goto(link)
-        expect(page).to_have_url(f"{site.url}/conversations")
         assert [(one.get("name"), one.get("httpOnly")) for one in page.context.cookies()] == [
             ("preceptor_session", True)
         ]
@@ -30,6 +28,11 @@ def test_the_printed_link_signs_in_once_and_leads_to_the_conversations(site: Sit
         page.goto(link)
         expect(page.get_by_role("alert")).to_contain_text("This link was used already")
         expect(page.get_by_text("preceptor link")).to_be_visible()
+    with site.context() as context, watched(context.new_page(), site.url, ("401",)) as page:
+        page.goto(link)
+        expect(page.get_by_role("alert")).to_contain_text("This link was used already")
+        page.get_by_role("link", name="Go on to your conversations").click()
+        expect(page).to_have_url(f"{site.url}/conversations")
 
 
 def test_a_page_is_whole_for_whoever_asks_for_a_part_it_does_not_have(site: Site):

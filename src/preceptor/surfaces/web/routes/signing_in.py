@@ -39,13 +39,14 @@ async def home(request: Request) -> Response:
 @router.get("/login")
 @open_to_anyone
 async def login(request: Request, token: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Redeem a one-time link. Opening it again says so and shows how to get another, unless one is in already."""
+    """Redeem a one-time link. Opening it again says so, and shows the way in: another link, or that one is in."""
+    inside = await signed_in(request) is not None
+    if inside and not token:
+        return RedirectResponse("/", 303)
     try:
         cookie = await request.app.state.gate.preceptor.access.open_session(token)
     except Unauthenticated:
-        if await signed_in(request) is not None:
-            return RedirectResponse("/", 303)
-        told: dict[str, Any] = {"why": look(request).speaker.say(USED)} if token else {}
+        told: dict[str, Any] = {"why": look(request).speaker.say(USED), "inside": inside} if token else {}
         return page(request, "sign_in.html", status=401, **told)
     return _with_session(request, cookie, "/")
 
