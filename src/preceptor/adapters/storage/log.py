@@ -95,7 +95,8 @@ class SqlLog(msgspec.Struct):
         if not await self.work.run(TAKE, named=stream):
             raise NotFound("stream", stream)
         self.work.executor.heads.pop((self.work.org, stream), None)
-        self._moved(stream)
+        if stream == ORG_STREAM:
+            self._moved()
         head = await self.head(stream)
         assert head is not None
         return head.epoch
@@ -147,15 +148,17 @@ class SqlLog(msgspec.Struct):
         return known
 
     async def _write(self, stream: StreamId, head: Head, new: Sequence[NewEvent]) -> list[Event]:
-        work, executor = self.work, self.work.executor
-        sealed = sealed_after(head, work.org, stream, new, work.now)
+        work, org = self.work, self.work.org
+        executor, place = work.executor, (org, stream)
+        sealed = sealed_after(head, org, stream, new, work.now)
         await executor.many(ADD, [_row(event) for event in sealed])
-        self._moved(stream)
-        last, place = sealed[-1], (work.org, stream)
+        if stream == ORG_STREAM:
+            self._moved()
+        last = sealed[-1]
         executor.heads[place] = (last.seq, last.hash, last.epoch, 1)
         work.grown.append((place, sealed))
         return sealed
 
-    def _moved(self, stream: StreamId) -> None:
-        if stream == ORG_STREAM:
-            self.work.executor.trails.pop(self.work.org, None)
+    def _moved(self) -> None:
+        """Where the audit trail ends is not known any more."""
+        self.work.executor.trails.pop(self.work.org, None)

@@ -56,28 +56,29 @@ def connect(path: Path) -> sqlite3.Connection:
 class SqliteExecutor(msgspec.Struct):
     """Never waits: a coroutine that awaits only this runs from start to end without an event loop."""
 
-    connection: sqlite3.Connection
+    cursor: sqlite3.Cursor
+    """One for all statements: what one finds is taken at once."""
     heads: Heads
     trails: Ends
     wrote: bool = False
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
-        return self.connection.execute(statement.sqlite, values).fetchall()
+        return self.cursor.execute(statement.sqlite, values).fetchall()
 
     async def run(self, statement: Statement, values: Row) -> int:
         self.wrote = True
-        return self.connection.execute(statement.sqlite, values).rowcount
+        return self.cursor.execute(statement.sqlite, values).rowcount
 
     async def put(self, statement: Statement, values: Row) -> None:
         self.wrote = True
-        self.connection.execute(statement.sqlite, values)
+        self.cursor.execute(statement.sqlite, values)
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
         self.wrote = True
         if len(rows) == 1:
-            self.connection.execute(statement.sqlite, rows[0])
+            self.cursor.execute(statement.sqlite, rows[0])
         else:
-            self.connection.executemany(statement.sqlite, rows)
+            self.cursor.executemany(statement.sqlite, rows)
 
 
 class Job(msgspec.Struct):
@@ -119,7 +120,7 @@ class SqliteStore:
         self._loop = asyncio.get_running_loop()
         self._heads: Heads = {}
         self._trails = Trails()
-        self._executor = SqliteExecutor(self._writing, self._heads, {})
+        self._executor = SqliteExecutor(self._writing.cursor(), self._heads, {})
         self._now = world.now()
         self._waiting: list[Job] = []
         self._bell = asyncio.Event()
@@ -135,7 +136,7 @@ class SqliteStore:
             connection = self._reader()
             connection.execute("BEGIN")
             try:
-                executor = SqliteExecutor(connection, {}, self._trails.for_reading())
+                executor = SqliteExecutor(connection.cursor(), {}, self._trails.for_reading())
                 work = SqlWork(executor, owner.org_id, self._world.now())
                 return run_through(program, work)
             finally:

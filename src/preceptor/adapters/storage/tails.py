@@ -66,6 +66,8 @@ class Tails:
         self._tails: dict[Place, list[Tail]] = {}
 
     def wake(self, grown: Iterable[Grown]) -> None:
+        if not self._waiting and not self._tails:
+            return
         for place, events in grown:
             for bell in self._waiting.get(place, ()):
                 bell.set()
