@@ -53,8 +53,8 @@ def page_count() -> Disk:
         async def program(work: Work) -> None:
             assert isinstance(work, SqlWork)
             assert isinstance(work.executor, SqliteExecutor)
-            [pages] = work.executor.connection.execute("PRAGMA page_count").fetchone()
-            work.executor.connection.execute(f"PRAGMA max_page_count={pages + more}")
+            [pages] = work.executor.cursor.execute("PRAGMA page_count").fetchone()
+            work.executor.cursor.execute(f"PRAGMA max_page_count={pages + more}")
 
         await preceptor.session.store.write(SYSTEM.owner, program)
 
