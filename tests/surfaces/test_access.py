@@ -43,6 +43,7 @@ ROLES: dict[str, str] = {
     "conversation:read": ALL,
     "conversation:write": ALL,
     "agent:write": FROM_EDITOR,
+    "delegate": FROM_EDITOR,
     "instruction:read": FROM_EDITOR,
     "instruction:write": FROM_EDITOR,
     "conversation:read_any": FROM_OPERATOR,

@@ -29,6 +29,8 @@ class Permission(StrEnum):
     CONVERSATION_WRITE = "conversation:write"
     CONVERSATION_READ_ANY = "conversation:read_any"
     CONVERSATION_ERASE = "conversation:erase"
+    DELEGATE = "delegate"
+    """Send messages that hand over to a specialist at once."""
     INSTRUCTION_READ = "instruction:read"
     INSTRUCTION_WRITE = "instruction:write"
     CONSTRAINT_OVERRIDE = "constraint:override"
@@ -54,7 +56,12 @@ class Role(StrEnum):
 
 
 _VIEWER = frozenset({Permission.AGENT_READ, Permission.CONVERSATION_READ, Permission.CONVERSATION_WRITE})
-_EDITOR = _VIEWER | {Permission.INSTRUCTION_READ, Permission.INSTRUCTION_WRITE, Permission.AGENT_WRITE}
+_EDITOR = _VIEWER | {
+    Permission.INSTRUCTION_READ,
+    Permission.INSTRUCTION_WRITE,
+    Permission.AGENT_WRITE,
+    Permission.DELEGATE,
+}
 _OPERATOR = _EDITOR | {
     Permission.CONVERSATION_READ_ANY,
     Permission.RECORD_READ,

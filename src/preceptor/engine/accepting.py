@@ -11,6 +11,7 @@ from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import AgentId, ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.log import ORG_STREAM, Head
+from preceptor.domain.messages.directive import Directive, written
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import Accepted, Pin, Pins, TurnStatus
@@ -22,6 +23,7 @@ from preceptor.engine.bringing import Client, bring, unanswered, with_tools
 from preceptor.engine.compiled import Told
 from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
+from preceptor.engine.directing import hand_over_at_once
 from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled, enroll
 from preceptor.engine.errands import NOBODY
@@ -61,6 +63,8 @@ class Wanted(msgspec.Struct, frozen=True):
     parameters: RequestParameters
     again: Again | None = None
     """Say it in the place of something that was said before."""
+    directives: tuple[Directive, ...] = ()
+    """Whom to hand over to at once."""
     client: Client = Client()
     loaded: Loaded | None = None
     """What the agent is told, where that was worked out before."""
@@ -97,8 +101,9 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
         raise TurnInProgress(turn_id=recalled.running)
     agent = await _agent(work, session.means, wanted.conversation.agent_id)
     if wanted.again is not None:
-        said = await branch(work, session, conversation_id, wanted.again, wanted.parts)
-        wanted, recalled = replace(wanted, parts=said), None
+        question = await branch(work, session, conversation_id, wanted.again)
+        parts = wanted.parts or question.parts
+        wanted, recalled = replace(wanted, parts=parts, directives=question.directives), None
     speaker = await _speaker(work, session, wanted, agent)
     run = await _begin(work, session, wanted, speaker, turn_id, recalled)
     step = next_step(run.turn, run.turn.main, seconds=0.0)
@@ -185,6 +190,7 @@ async def _begin(
         later = replace(wanted, client=replace(client, brought=missing))
         return await _begin(work, session, later, speaker, turn_id, None)
     _note_down(journal, pins, message, history)
+    hand_over_at_once(journal, session.world, speaker.spoken.voice, pins, message)
     return Run(
         means=speaker.means,
         world=session.world,
@@ -260,7 +266,7 @@ def _message(
         role=Role.TOOL if wanted.client.results else Role.USER,
         kind=Kind.TOOL if wanted.client.results else Kind.MESSAGE,
         parts=parts,
-        instructions=(),
+        instructions=tuple(map(written, wanted.directives)),
         tokens=tokens_of(parts, counter),
         created_at=session.world.now(),
     )

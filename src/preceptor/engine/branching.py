@@ -6,7 +6,7 @@ from preceptor.domain.conversations.view import Change, Run, View, ViewChanged, 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, ViewId
 from preceptor.domain.log import NewEvent
-from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
+from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.placed import Placed
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -27,10 +27,8 @@ class NothingToAnswer(Conflict):
     sentence: str = "Nothing that a user said is shown in this conversation, so there is nothing to answer again."
 
 
-async def branch(
-    work: Work, session: Session, conversation: ConversationId, again: Again, parts: tuple[AnyPart, ...]
-) -> tuple[AnyPart, ...]:
-    """Begin a new view before the question that `again` is about; answers with what is to be said in its place."""
+async def branch(work: Work, session: Session, conversation: ConversationId, again: Again) -> Message:
+    """Begin a new view before the question that `again` is about; answers with that question."""
     view = await work.views.current(conversation)
     last, total = await work.messages.last(conversation)
     runs = shown(view, last, total)
@@ -58,7 +56,7 @@ async def branch(
         created_at=session.world.now(),
     )
     await switch(work, made)
-    return parts or question.message.parts
+    return question.message
 
 
 async def switch(work: Work, view: View, sources: tuple[MessageId, ...] = ()) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
+from preceptor.domain.messages.directive import Directive
 from preceptor.domain.messages.message import AnyPart, Message
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
 from preceptor.domain.prompts.parameters import AS_USUAL, RequestParameters
@@ -21,6 +22,7 @@ from preceptor.engine.accepting import Wanted, accept
 from preceptor.engine.beside import Beside
 from preceptor.engine.branching import Again
 from preceptor.engine.carrying import Taken, carry, elsewhere
+from preceptor.engine.directing import may_direct
 from preceptor.engine.errands import NOBODY, TURN, Errand
 from preceptor.engine.ports import Program, Work
 from preceptor.engine.recalling import recall
@@ -71,12 +73,11 @@ class Turns(msgspec.Struct, frozen=True):
         parameters: RequestParameters | None = None,
         again: Again | None = None,
         *,
+        directives: Sequence[Directive] = (),
         background: bool = False,
     ) -> Taken:
-        """Accept a message and let its turn go on by itself: it does not depend on whoever asked.
-
-        In the `background` it does so in whichever process has room for it.
-        """
+        """Accept a message and let its turn go on by itself; in the `background`, in whichever process has room."""
+        may_direct(self.session.caller, directives)
         turn_id = TurnId(self.session.world.new_id())
         waits = background and self.session.means.errands is not None
 
@@ -84,7 +85,8 @@ class Turns(msgspec.Struct, frozen=True):
             known = await recall(work, self.session.means.memory, conversation_id)
             there = await work.conversations.find(conversation_id) if known is None else known.conversation
             conversation = seen(there, self.session.caller, conversation_id)
-            wanted = Wanted(conversation, tuple(parts), parameters or AS_USUAL, again, waits=waits)
+            told = parameters or AS_USUAL
+            wanted = Wanted(conversation, tuple(parts), told, again, tuple(directives), waits=waits)
             return await accept(work, self.session, wanted, turn_id)
 
         return await self.start(turn_id, program, waits=waits)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from preceptor.domain.decision import Hit
+from preceptor.domain.messages.directive import DelegateReasoning
 from preceptor.domain.messages.message import AnyPart, Attachment, ToolCall, ToolResult, texts
 from preceptor.domain.prompts.images import images_of
 from preceptor.domain.reasoning.policy import GuardPolicy
@@ -112,9 +113,10 @@ def _note(run: Run, what: str, judged: Judged, hit: Hit[Gate], milliseconds: int
 
 
 def _question(run: Run) -> str:
-    """The message, after what was said in the turns before it that the guardian is to read with it."""
-    asked = heard(run.turn.main.messages[0].parts)
-    return "\n\n".join([*_before(run, policy_of(run).history_turns), asked])
+    """The message and whom it asks for, after what was said before that the guardian is to read with it."""
+    message = run.turn.main.messages[0]
+    prompts = [one.agent_prompt for one in message.directives if isinstance(one, DelegateReasoning)]
+    return "\n\n".join([*_before(run, policy_of(run).history_turns), heard(message.parts), *prompts])
 
 
 def _before(run: Run, turns: int) -> list[str]:

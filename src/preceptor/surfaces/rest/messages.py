@@ -7,6 +7,7 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 
 from preceptor.domain.ids import ConversationId, MessageId
+from preceptor.domain.messages.directive import DelegateReasoning
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -26,7 +27,10 @@ router = Api("/api", "messages")
 async def send(conversation_id: Name, said: SentMessage, preceptor: ThePreceptor, request: Request) -> Response:
     """Say something: one user message, one turn."""
     where, parts = ConversationId(conversation_id), parts_of(said.content)
-    taken = await preceptor.turns.begin(where, parts, said.parameters, background=said.background)
+    directives = [DelegateReasoning.model_construct(**dict(one)) for one in said.instructions]
+    taken = await preceptor.turns.begin(
+        where, parts, said.parameters, directives=directives, background=said.background
+    )
     return await answer(request, preceptor, taken, background=said.background)
 
 

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, Field, JsonValue, model_validator
 
+from preceptor.domain.messages.directive import LARGEST_PROMPT
 from preceptor.domain.messages.message import Kind, Outcome, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.decisions import GuardStatus
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.domain.value import ANY_TEXT, AnyId, Value
+from preceptor.domain.value import ANY_TEXT, VISIBLE_TEXT, AnyId, Value
 
 LONGEST_TEXT = 500_000
 Text = Annotated[str, Field(max_length=LONGEST_TEXT, pattern=ANY_TEXT)]
@@ -69,6 +70,14 @@ _SOMETHING: dict[str, JsonValue] = {"contains": {"properties": {"text": {"minLen
 SentPart = Annotated[TextPart | AttachedPart, Field(discriminator="type")]
 
 
+class SentDirective(Value):
+    """Begin with a specialist: it answers first, then gives control back to the agent."""
+
+    type: Literal["delegate_reasoning"]
+    agent_prompt: str = Field(min_length=1, max_length=LARGEST_PROMPT, pattern=VISIBLE_TEXT)
+    mark_intermediate: bool = Field(default=True, description="False: what the specialist answers is the answer.")
+
+
 class SentMessage(Value):
     """What a user says."""
 
@@ -78,6 +87,9 @@ class SentMessage(Value):
     )
     parameters: RequestParameters | None = None
     background: bool = Field(default=False, description="Answer at once, with the turn still running.")
+    instructions: Annotated[tuple[SentDirective, ...], Field(max_length=1)] = Field(
+        default=(), description="Directives; whoever sends one needs the permission `delegate`, and so does the agent."
+    )
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
