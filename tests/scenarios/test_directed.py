@@ -54,6 +54,16 @@ async def test_an_answer_is_given_again_by_the_same_specialist(tmp_path: Path, d
         assert [prompt.system_text for prompt in talk.model.prompts] == [ANALYST, ANALYST]
 
 
+async def test_an_edit_keeps_the_specialist_or_names_another(tmp_path: Path, database_url: str):
+    async with reasoning(tmp_path, database_url, ["Four."] * 3, sgr_enabled=False) as talk:
+        await direct(talk, DIRECTIVE | {"markIntermediate": False})
+        for told in ({}, {"instructions": [DIRECTIVE | {"agentPrompt": "You count.", "markIntermediate": False}]}):
+            question = [one for one in await talk.messages() if one["role"] == "user"][-1]
+            said = {"messageId": question["id"], "content": "How many, then?"}
+            assert (await talk.client.post(f"{talk.path}/edit", json=said | told)).status_code == 200
+        assert [prompt.system_text for prompt in talk.model.prompts] == [ANALYST, ANALYST, "You count."]
+
+
 @covers("S11")
 async def test_the_guardian_reads_what_the_specialist_is_told(tmp_path: Path, database_url: str):
     guardian = FixedGuardian(when={"bomb": Verdict(Level.UNSAFE, ("Violent",))})

@@ -19,6 +19,12 @@ MESSAGES: dict[str, tuple[Json, str, str]] = {
         "/",
         "say something: there is neither text nor a file",
     ),
+    "a blank text": ({"content": " \n"}, "/content", "There must be something in it that can be seen"),
+    "blank parts": (
+        {"content": [{"type": "text", "text": " \n"}]},
+        "/",
+        "say something: there is neither text nor a file",
+    ),
     "a part of no kind": ({"content": [{"text": "x"}]}, "/content/0/type", "Field required"),
     "a part of a wrong kind": (
         {"content": [{"type": "image"}]},

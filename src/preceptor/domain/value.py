@@ -1,5 +1,6 @@
 """The base of everything that is sent, stored or configured."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Self, TypeVar, cast
 
@@ -12,9 +13,16 @@ ANY_TEXT = r"^[^\x00]*$"
 VISIBLE_TEXT = r"^[^\x00]*[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff][^\x00]*$"
 """Such text, with something in it that can be seen."""
 
+_VISIBLE = re.compile(VISIBLE_TEXT)
+
 Text = Annotated[str, StringConstraints(pattern=ANY_TEXT)]
 AnyId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """How a body names something that has an id, as paths do."""
+
+
+def is_visible(text: str) -> bool:
+    """Whether there is something in it that can be seen."""
+    return _VISIBLE.match(text) is not None
 
 
 def _whole(number: object) -> object:

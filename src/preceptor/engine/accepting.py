@@ -103,7 +103,7 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     if wanted.again is not None:
         question = await branch(work, session, conversation_id, wanted.again)
         parts = wanted.parts or question.parts
-        wanted, recalled = replace(wanted, parts=parts, directives=question.directives), None
+        wanted, recalled = replace(wanted, parts=parts, directives=wanted.directives or question.directives), None
     speaker = await _speaker(work, session, wanted, agent)
     run = await _begin(work, session, wanted, speaker, turn_id, recalled)
     step = next_step(run.turn, run.turn.main, seconds=0.0)

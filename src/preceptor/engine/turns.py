@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from preceptor.domain.conversations.conversation import NewConversation
-from preceptor.domain.errors import Conflict, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
 from preceptor.domain.messages.directive import Directive
-from preceptor.domain.messages.message import AnyPart, Message
+from preceptor.domain.messages.message import AnyPart, Message, says_something
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
 from preceptor.domain.prompts.parameters import AS_USUAL, RequestParameters
 from preceptor.domain.prompts.reply import Usage
@@ -33,9 +33,8 @@ from preceptor.engine.session import IdempotencyInProgress, Replayed, Session
 from preceptor.engine.starting import start
 from preceptor.engine.talk import TurnRow
 
-SWEPT = 100
-HEEDED = 2.5
-"""Seconds within which another process hears that its turn is to stop."""
+SWEPT, HEEDED = 100, 2.5
+"""Turns that are looked for at a time; seconds within which another process hears that its turn is to stop."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -77,6 +76,8 @@ class Turns(msgspec.Struct, frozen=True):
         background: bool = False,
     ) -> Taken:
         """Accept a message and let its turn go on by itself; in the `background`, in whichever process has room."""
+        if again is None and not says_something(parts):
+            raise Invalid("Say something: there is neither text nor a file.")
         may_direct(self.session.caller, directives)
         turn_id = TurnId(self.session.world.new_id())
         waits = background and self.session.means.errands is not None

@@ -9,6 +9,7 @@ import msgspec
 
 from preceptor.domain.ids import AgentId, CallId, ConversationId, MessageId, SpanId, TurnId
 from preceptor.domain.messages.directive import LARGEST_PROMPT, Directive, IntermediateReasoning, read, written
+from preceptor.domain.value import is_visible
 
 
 class Role(StrEnum):
@@ -177,6 +178,11 @@ def unpaired(messages: Iterable[Message]) -> tuple[tuple[ToolCall, ...], tuple[T
         strays.extend(result for result in message.tool_results if waiting.pop(result.tool_call_id, None) is None)
         waiting.update((call.id, call) for call in message.tool_calls)
     return tuple(waiting.values()), tuple(strays)
+
+
+def says_something(parts: Iterable[AnyPart]) -> bool:
+    """Whether there is a text in which something can be seen, or anything besides texts."""
+    return any(not isinstance(part, Text) or is_visible(part.text) for part in parts)
 
 
 def texts(parts: Sequence[AnyPart]) -> str:

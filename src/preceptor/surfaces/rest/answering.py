@@ -7,9 +7,10 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from preceptor.app import Preceptor
+from preceptor.domain.messages.directive import DelegateReasoning
 from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.engine.turns import Taken
-from preceptor.surfaces.rest.shapes import AttachedPart, TextPart, TurnAnswer
+from preceptor.surfaces.rest.shapes import AttachedPart, SentMessage, TextPart, TurnAnswer
 from preceptor.surfaces.rest.telling import (
     EVENT_STREAM,
     HEADERS,
@@ -39,6 +40,11 @@ async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, backgr
         batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
         return Streamed(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS)
     return answered(taken, await preceptor.turns.settled(taken))
+
+
+def directives_of(said: SentMessage) -> tuple[DelegateReasoning, ...]:
+    """Whom a message hands over to. How long a prompt may be depends on the installation, which checks it."""
+    return tuple(DelegateReasoning.model_construct(**dict(one)) for one in said.instructions)
 
 
 def parts_of(content: str | Sequence[TextPart | AttachedPart]) -> tuple[AnyPart, ...]:

@@ -7,13 +7,12 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 
 from preceptor.domain.ids import ConversationId, MessageId
-from preceptor.domain.messages.directive import DelegateReasoning
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.audience import Audience
 from preceptor.engine.messages import Which
-from preceptor.surfaces.rest.answering import ANSWERS, answer, parts_of
+from preceptor.surfaces.rest.answering import ANSWERS, answer, directives_of, parts_of
 from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, ShownPlan, TurnAnswer
@@ -27,10 +26,8 @@ router = Api("/api", "messages")
 async def send(conversation_id: Name, said: SentMessage, preceptor: ThePreceptor, request: Request) -> Response:
     """Say something: one user message, one turn."""
     where, parts = ConversationId(conversation_id), parts_of(said.content)
-    directives = [DelegateReasoning.model_construct(**dict(one)) for one in said.instructions]
-    taken = await preceptor.turns.begin(
-        where, parts, said.parameters, directives=directives, background=said.background
-    )
+    directives, later = directives_of(said), said.background
+    taken = await preceptor.turns.begin(where, parts, said.parameters, directives=directives, background=later)
     return await answer(request, preceptor, taken, background=said.background)
 
 

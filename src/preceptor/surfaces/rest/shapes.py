@@ -12,7 +12,7 @@ from preceptor.domain.messages.message import Kind, Outcome, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.decisions import GuardStatus
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.domain.value import ANY_TEXT, VISIBLE_TEXT, AnyId, Value
+from preceptor.domain.value import ANY_TEXT, VISIBLE_TEXT, AnyId, Value, is_visible
 
 LONGEST_TEXT = 500_000
 Text = Annotated[str, Field(max_length=LONGEST_TEXT, pattern=ANY_TEXT)]
@@ -65,8 +65,8 @@ class AttachedPart(Value):
 ShownPart = Annotated[
     TextPart | ThinkingPart | ToolCallPart | ToolResultPart | AttachmentPart, Field(discriminator="type")
 ]
-_SOMETHING: dict[str, JsonValue] = {"contains": {"properties": {"text": {"minLength": 1}}}}
-"""One of the parts, in a schema: a file, or a text with something in it."""
+_SOMETHING: dict[str, JsonValue] = {"contains": {"properties": {"text": {"pattern": VISIBLE_TEXT}}}}
+"""One of the parts, in a schema: a file, or a text in which something can be seen."""
 SentPart = Annotated[TextPart | AttachedPart, Field(discriminator="type")]
 
 
@@ -82,7 +82,7 @@ class SentMessage(Value):
     """What a user says."""
 
     content: (
-        Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=ANY_TEXT)]
+        Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=VISIBLE_TEXT)]
         | Annotated[tuple[SentPart, ...], Field(min_length=1, max_length=50, json_schema_extra=_SOMETHING)]
     )
     parameters: RequestParameters | None = None
@@ -94,7 +94,7 @@ class SentMessage(Value):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         parts = () if isinstance(self.content, str) else self.content
-        if parts and all(isinstance(part, TextPart) and not part.text for part in parts):
+        if parts and all(isinstance(part, TextPart) and not is_visible(part.text) for part in parts):
             raise ValueError("say something: there is neither text nor a file")
         return self
 
