@@ -215,6 +215,18 @@ async def test_what_got_no_answer_is_sent_again_and_carried_out_once(
         assert len((await preceptor.messages.page(talk.id)).items) == 2
 
 
+async def test_a_turn_that_failed_is_not_waited_for(talk: Talk, without_waiting: Callable[[Any], None]):
+    from preceptor.client import clients
+
+    without_waiting(clients)
+    await talk.client.patch("/api/agents/assistant", json={"budget": {"tokens": 5}})
+    line = Losing(Inward(app_of(talk.client)))
+    async with client_of(talk, transport=line) as preceptor:
+        with pytest.raises(ApiError, match="has 5") as refused:
+            await preceptor.messages.send(talk.id, content="Hello")
+        assert (refused.value.status, refused.value.code, len(line.sent)) == (429, "budget_exceeded", 1)
+
+
 async def test_one_that_never_answers_is_given_up(talk: Talk, without_waiting: Callable[[Any], None]):
     from preceptor.client import clients
 

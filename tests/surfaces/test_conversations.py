@@ -1,6 +1,7 @@
 import httpx2
 
 from preceptor import Settings
+from tests.requirements import covers
 from tests.surfaces.helpers import problem
 from tests.surfaces.talking import talking
 
@@ -51,3 +52,21 @@ async def test_an_agent_may_be_given_less_than_any_turn_may_take_and_never_more(
         await talk.client.patch(path, json={"budget": {"tokens": 5}})
         problem(await talk.post("messages", {"content": "Hello"}), 429, "budget_exceeded")
         problem(await talk.client.patch(path, json={"budget": {"tokens": 0}}), 422, "invalid")
+
+
+@covers("F14")
+async def test_a_turn_that_failed_is_told_again_as_what_it_is_to_the_same_key(settings: Settings):
+    async with talking(settings) as talk:
+        await talk.client.patch("/api/agents/assistant", json={"budget": {"tokens": 5}})
+        asked = {"model": "assistant", "messages": [{"role": "user", "content": "Hello"}]}
+        for path, body in (
+            (f"{talk.path}/messages", {"content": "Hello"}),
+            ("/v1/chat/completions", asked),
+            ("/v1/responses", {"model": "assistant", "input": "Hello"}),
+        ):
+            headers = {"Idempotency-Key": path}
+            first, again = [await talk.client.post(path, json=body, headers=headers) for _ in range(2)]
+            told = [problem(answer, 429, "budget_exceeded") for answer in (first, again)]
+            assert told[0]["turnId"] == told[1]["turnId"]
+            assert "idempotent-replayed" not in first.headers
+            assert again.headers["idempotent-replayed"] == "true"

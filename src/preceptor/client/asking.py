@@ -146,10 +146,15 @@ def wait_before(attempt: int, response: httpx2.Response | None) -> float | None:
     pause = min(0.2 * 2.0**attempt, LONGEST_WAIT)
     if response is None:
         return pause
-    if response.status_code in RETRIED:
+    if response.status_code in RETRIED and not _settled(response):
         told = response.headers.get("retry-after", "")
         return min(float(told), LONGEST_WAIT) if told.isdecimal() else pause
     return pause if response.status_code == 409 and problem_of(response).code == IN_PROGRESS else None
+
+
+def _settled(response: httpx2.Response) -> bool:
+    """Whether a turn has failed for good: the same request is answered by the same turn, however often it is sent."""
+    return problem_of(response).problem.get("turnId") is not None
 
 
 def problem_of(response: httpx2.Response) -> ApiError:

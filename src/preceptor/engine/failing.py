@@ -12,6 +12,8 @@ class TurnFailed(PreceptorError):
     code: ClassVar[str] = "internal"
     turn_id: str = ""
     sentence: str = "The turn failed."
+    replayed: bool = False
+    """Whether this was told before: whoever sends the same request again is told no other thing."""
 
     def __str__(self) -> str:
         return f"{self.sentence.rstrip('.')}. The turn {self.turn_id} is on the record; send the message again."
@@ -57,6 +59,6 @@ _BY_CODE: dict[str, type[TurnFailed]] = {
 }
 
 
-def failure_of(ended: Ended) -> TurnFailed:
+def failure_of(ended: Ended, *, replayed: bool = False) -> TurnFailed:
     kind = _BY_CODE.get(ended.code or "", TurnFailed)
-    return kind(turn_id=ended.turn_id, sentence=ended.sentence or "The turn failed.")
+    return kind(turn_id=ended.turn_id, sentence=ended.sentence or "The turn failed.", replayed=replayed)

@@ -111,6 +111,8 @@ def headers_of(error: PreceptorError) -> dict[str, str]:
     retry_after: Any = getattr(error, "retry_after", None)
     if retry_after is not None:
         headers["Retry-After"] = str(retry_after)
+    if isinstance(error, TurnFailed) and error.replayed:
+        headers["Idempotent-Replayed"] = "true"
     if isinstance(error, errors.PreconditionFailed):
         headers["ETag"] = error.current
     if isinstance(error, errors.Unauthenticated):

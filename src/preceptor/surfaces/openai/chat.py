@@ -95,7 +95,7 @@ async def chat(
         return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
-        raise failure_of(ended)
+        raise failure_of(ended, replayed=taken.replayed)
     return _json(answer.whole(ended), headers | ({"idempotent-replayed": "true"} if taken.replayed else {}))
 
 

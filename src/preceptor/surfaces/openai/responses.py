@@ -118,7 +118,7 @@ async def respond(
         return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
-        raise failure_of(ended)
+        raise failure_of(ended, replayed=taken.replayed)
     headers |= {"idempotent-replayed": "true"} if taken.replayed else {}
     return Response(encoded(answer.whole(ended)), 200, headers, media_type=JSON)
 

@@ -108,7 +108,7 @@ def answer_of(conversation_id: ConversationId, ended: Ended) -> dict[str, Any]:
 def answered(taken: Taken, ended: Ended) -> Response:
     """The JSON answer to a message. A turn that failed is told as the failure it is."""
     if ended.status is TurnStatus.FAILED:
-        raise failure_of(ended)
+        raise failure_of(ended, replayed=taken.replayed)
     body = msgspec.json.encode(answer_of(taken.conversation_id, ended))
     return Response(body, 200, replayed(taken), media_type=JSON)
 
