@@ -1,5 +1,6 @@
 """Asking the guardian, and what its answer means. This is the one way to ask."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import msgspec
@@ -7,9 +8,12 @@ import msgspec
 from preceptor.domain.decision import Hit
 from preceptor.domain.errors import Invalid, Unavailable
 from preceptor.domain.reasoning.policy import GuardPolicy
-from preceptor.domain.reasoning.verdict import Gate, Judged, gate
+from preceptor.domain.reasoning.verdict import Gate, GuardFailure, GuardFault, Judged, gate
 from preceptor.engine.ports import Guardian
 
+HARMLESS = "Where is my order?"
+REMEMBERED = 5.0
+"""Seconds for which it is known whether the guardian gives verdicts."""
 STOPS = frozenset({Gate.BLOCK, Gate.UNAVAILABLE})
 NOT_ALLOWED = "The safety check does not allow this text, so nothing was done. Write it in another way."
 
@@ -35,6 +39,12 @@ class GuardClient(msgspec.Struct, frozen=True):
     def gate(self, judged: Judged | None) -> Hit[Gate]:
         return gate(judged, self.policy.mode, self.policy.on_error)
 
+    @property
+    def indispensable(self) -> bool:
+        """Whether nothing goes on without a verdict."""
+        unknown = self.gate(GuardFailure(GuardFault.UNREACHABLE)).outcome
+        return self.guardian is not None and self.policy.enabled and unknown is Gate.UNAVAILABLE
+
     def should_block(self, judged: Judged | None) -> bool:
         return self.gate(judged).outcome in STOPS
 
@@ -47,3 +57,17 @@ class GuardClient(msgspec.Struct, frozen=True):
                 raise GuardUnavailable
             case _:
                 return
+
+
+class GuardWatch(msgspec.Struct):
+    """Whether the guardian gives verdicts. Anyone may want to know, so it is asked once in a while, not each time."""
+
+    judged: Judged | None = None
+    known_until: float = 0.0
+
+    async def look(self, client: GuardClient, monotonic: Callable[[], float]) -> Judged | None:
+        """What it says of a harmless sentence, or said of it a moment ago."""
+        if monotonic() >= self.known_until:
+            self.judged = await client.classify(HARMLESS)
+            self.known_until = monotonic() + REMEMBERED
+        return self.judged

@@ -25,6 +25,7 @@ from preceptor.engine.connections import Connector, OwnProvider, OwnServer
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.errands import Errands
 from preceptor.engine.fitting import Fit
+from preceptor.engine.guarding import GuardWatch
 from preceptor.engine.journal import Journal
 from preceptor.engine.places import Places
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
@@ -47,6 +48,7 @@ class Means(msgspec.Struct, frozen=True):
     limits: Limits
     guardian: Guardian | None = None
     guard: GuardPolicy = GuardPolicy.as_declared()
+    guard_watch: GuardWatch = msgspec.field(default_factory=GuardWatch)
     sgr: SgrPolicy = SgrPolicy.as_declared()
     plan_model: str | None = None
     summary_model: str | None = None

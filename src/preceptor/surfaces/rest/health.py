@@ -12,7 +12,9 @@ from preceptor.adapters.storage.opening import SqliteFile, locate
 from preceptor.app import Preceptor
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.ownership import SYSTEM
+from preceptor.domain.reasoning.verdict import GuardFailure
 from preceptor.domain.value import Value
+from preceptor.engine.guarding import GuardClient
 from preceptor.surfaces.rest.routing import Api, open_to_anyone
 
 router = Api("", "health")
@@ -68,7 +70,8 @@ async def metrics(request: Request) -> Response:
 
 
 async def look(preceptor: Preceptor) -> Readiness:
-    checks = (await _database(preceptor), _disk(preceptor), *_queues(preceptor))
+    database, guard = await asyncio.gather(_database(preceptor), _guard(preceptor))
+    checks = (database, _disk(preceptor), *_queues(preceptor), *guard)
     return Readiness(ready=all(check.ok for check in checks), checks=checks)
 
 
@@ -85,6 +88,22 @@ async def _database(preceptor: Preceptor) -> Check:
     except PreceptorError as error:
         return Check(name="database", ok=False, detail=str(error))
     return Check(name="database", ok=True, detail="It answers.")
+
+
+async def _guard(preceptor: Preceptor) -> tuple[Check, ...]:
+    """Of a guardian without whose verdict no message is answered."""
+    means = preceptor.session.means
+    client = GuardClient(means.guardian, means.guard)
+    if not client.indispensable:
+        return ()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            judged = await means.guard_watch.look(client, preceptor.session.world.monotonic)
+    except TimeoutError:
+        return (Check(name="guard", ok=False, detail=f"It gave no verdict within {PATIENCE:.0f} s."),)
+    if isinstance(judged, GuardFailure):
+        return (Check(name="guard", ok=False, detail=f"It gives no verdict: {judged.kind.value}."),)
+    return (Check(name="guard", ok=True, detail="It gives verdicts."),)
 
 
 def _disk(preceptor: Preceptor) -> Check:
