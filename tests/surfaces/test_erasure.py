@@ -81,6 +81,15 @@ async def test_erasing_twice_erases_once(talk: Talk):
     assert rows(talk.preceptor) == before
 
 
+async def test_a_message_that_is_sent_again_after_it_was_erased_finds_nothing_rather_than_being_in_progress(talk: Talk):
+    first = await talk.post("messages", {"content": "Hello"}, Idempotency_Key="k")
+    await talk.post("erase")
+    for kind in ("application/json", "text/event-stream"):
+        again = await talk.post("messages", {"content": "Hello"}, Idempotency_Key="k", Accept=kind)
+        assert talk.id in problem(again, 404, "not_found")["detail"]
+    assert first.status_code == 200
+
+
 async def test_other_conversations_and_what_they_share_with_it_stay(talk: Talk):
     other = (await talk.client.post("/api/conversations", json={"agentId": "assistant"})).json()["conversationId"]
     path = f"/api/conversations/{other}/messages"

@@ -290,6 +290,8 @@ class Turns(msgspec.Struct, frozen=True):
     async def _known(self, turn_id: TurnId, *, unended: bool = False) -> Taken:
         """The turn of a message that was sent before, once it has ended; or as it is, for those who do not wait."""
         row, turn = await self.get(turn_id)
+        if turn.accepted is None:
+            raise NotFound("conversation", row.conversation_id)  # it was erased
         if turn.ended is None and not unended:
             raise IdempotencyInProgress
         asked_at = turn.main.messages[0].created_at if turn.main.messages else None
