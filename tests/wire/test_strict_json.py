@@ -21,7 +21,6 @@ from preceptor.wire.strict_json import (
     TooDeep,
     TooManyKeys,
     TrailingBytes,
-    canonical,
     read,
 )
 from tests.requirements import covers
@@ -260,14 +259,3 @@ def test_any_value_within_the_limits_is_read_as_json_loads_reads_it(
 @example(b'"[""]"' * 40)
 def test_any_bytes_are_read_exactly_when_the_rules_permit_them(raw: bytes):
     assert outcome(read, raw) == outcome(read_slowly, raw)
-
-
-@given(st.dictionaries(text, numbers | text))
-def test_the_canonical_form_does_not_depend_on_the_order_of_keys(value: dict[str, object]):
-    assert canonical(dict(reversed(value.items()))) == canonical(value)
-
-
-def test_the_canonical_form_is_the_shortest_with_sorted_keys():
-    assert (
-        canonical({"b": [1.0, "é"], "a": {"d": None, "c": True}}) == '{"a":{"c":true,"d":null},"b":[1.0,"é"]}'.encode()
-    )

@@ -10,8 +10,6 @@ from functools import lru_cache
 from itertools import accumulate
 from math import isinf
 
-import orjson
-
 from preceptor.domain.errors import Malformed
 
 LARGEST = 2**63 - 1
@@ -130,11 +128,6 @@ def read(raw: bytes, *, max_depth: int = 32, max_keys: int = 1000) -> object:
         raise _unreadable(error) from None
     except RecursionError:
         raise TooDeep(max_depth) from None
-
-
-def canonical(value: object) -> bytes:
-    """The same bytes for equal values whatever the order of their keys: for hashes."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 @lru_cache(maxsize=16)

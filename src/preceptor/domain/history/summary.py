@@ -51,18 +51,6 @@ class SummaryRequest(msgspec.Struct, frozen=True, rename="camel"):
     key: str
 
 
-class SummaryRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a summary came from, and what it saved."""
-
-    key: str
-    strategy: str
-    template: str
-    model: str
-    sources: tuple[MessageId, ...]
-    tokens_before: int
-    tokens_after: int
-
-
 class Fact(Value):
     concept: str
     facts: tuple[str, ...]
