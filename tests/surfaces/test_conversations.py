@@ -16,6 +16,17 @@ async def test_a_conversation_is_read_back_as_it_was_started(client: httpx2.Asyn
     assert started.headers["etag"] == read.headers["etag"] == '"1"'
 
 
+async def test_an_archived_conversation_is_out_of_sight_and_still_there_for_who_asks(client: httpx2.AsyncClient):
+    made = (await client.post("/api/conversations", json=AGENT)).json()
+    path = f"/api/conversations/{made['conversationId']}"
+    assert (await client.delete(path)).is_success
+    problem(await client.get(path), 404, "not_found")
+    assert (await client.get("/api/conversations")).json()["items"] == []
+    kept = (await client.get(path, params={"archived": True})).json()
+    assert (kept["conversationId"], kept["status"]) == (made["conversationId"], "archived")
+    assert (await client.get("/api/conversations", params={"status": "archived"})).json()["items"] == [kept]
+
+
 async def test_a_conversation_says_whether_it_follows_new_versions(client: httpx2.AsyncClient):
     for sent, policy in (({}, "follow"), ({"versionPolicy": "pin"}, "pin"), ({"versionPolicy": "drain"}, "drain")):
         made = (await client.post("/api/conversations", json=AGENT | sent)).json()
