@@ -13,6 +13,7 @@ from tools.document import PAGES as GENERATED
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -33,6 +34,23 @@ def test_every_example_runs(example: Path, tmp_path: Path):
 def test_every_link_between_documents_leads_somewhere(page: Path):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("record", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_has_its_number_and_tests_that_hold_it(record: Path):
+    text = record.read_text(encoding="utf-8")
+    assert text.startswith(f"# {int(record.stem[:4])}. ")
+    *_, held = text.partition("**Held by**")
+    named = [path for each in re.findall(r"`(tests/[^`]+)`", held) for path in written_out(each)]
+    assert named, "it names no test"
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def written_out(path: str) -> list[str]:
+    """`a/{b,c}.py` is two paths."""
+    before, brace, rest = path.partition("{")
+    choices, _, after = rest.partition("}")
+    return [before + choice + after for choice in choices.split(",")] if brace else [path]
 
 
 EXPLAINED = {
