@@ -46,6 +46,19 @@ def test_a_decision_has_its_number_and_tests_that_hold_it(record: Path):
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_every_path_on_the_map_leads_somewhere_and_every_module_is_on_it():
+    code = ROOT / "src" / "preceptor"
+    rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    named = {path for row in rows for each in re.findall(r"`([^`\s]*(?:/|\.py|}))`", row) for path in written_out(each)}
+    above = (ROOT, code, code / "adapters" / "storage", code / "surfaces")
+    found = {path: [folder / path for folder in above if (folder / path).exists()] for path in named}
+    assert [path for path, places in found.items() if not places] == []
+    mapped = {place for places in found.values() for place in places}
+    modules = [path for layer in ("domain", "engine", "wire", "adapters") for path in (code / layer).rglob("*.py")]
+    lost = [path for path in modules if path.name != "__init__.py" and mapped.isdisjoint({path, *path.parents})]
+    assert [str(path.relative_to(code)) for path in lost] == []
+
+
 def written_out(path: str) -> list[str]:
     """`a/{b,c}.py` is two paths."""
     before, brace, rest = path.partition("{")
