@@ -18,7 +18,7 @@ import orjson
 
 from preceptor.adapters.egress import Egress, NotAllowedOut
 from preceptor.adapters.models.calling import wait_of
-from preceptor.adapters.models.openai_compatible import accounted
+from preceptor.adapters.models.sending import accounted
 from preceptor.domain.errors import Invalid
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
