@@ -1,16 +1,14 @@
 """An answer in Anthropic's messages format, streamed or whole. Strict: what was not finished is no answer."""
 
-import json
 from typing import Any, cast
 
 import msgspec
-import orjson
 
 from preceptor.domain.messages.message import Text, Thinking, ToolCall
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, ModelTimeout, Reply, Usage
 from preceptor.wire.anthropic_request import REDACTED
 from preceptor.wire.events import EndlessLine, Frames
-from preceptor.wire.openai_pieces import Calling, complaint_of, fault_of, fields_of, mended, text_of, together
+from preceptor.wire.openai_pieces import Calling, complaint_of, event_of, fault_of, fields_of, mended, text_of, together
 
 LARGEST_TEXT = 8_000_000
 MOST_BLOCKS = 1024
@@ -95,18 +93,9 @@ class Parser(msgspec.Struct):
         return Reply(tuple(parts), finish, self.usage or Usage(estimated=True), self.model, self.response_id)
 
     def _read(self, data: bytes) -> dict[str, Any]:
-        event: Any
-        try:
-            event = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            # Half a character, escaped, is no JSON to a strict reader; the other half comes with the next event.
-            try:
-                event = json.loads(data)
-            except (ValueError, RecursionError):
-                event = None
-        if not isinstance(event, dict):
+        facts = event_of(data)
+        if facts is None:
             raise self._failure(Fault.BAD_ANSWER, "The model sent something that is not a JSON object.")
-        facts = cast("dict[str, Any]", event)
         if facts.get("type") == "error" or "error" in facts:
             error = facts.get("error")
             raise self._failure(fault_of(error), f"The model's server reports an error: {complaint_of(error)}")

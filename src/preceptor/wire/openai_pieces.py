@@ -1,5 +1,6 @@
 """The pieces of an answer in OpenAI's chat format: text, tool calls, usage, errors. Nothing in them is trusted."""
 
+import json
 import re
 from itertools import groupby
 from typing import Any, cast
@@ -76,6 +77,20 @@ class Calling(msgspec.Struct):
             return ToolCall(call_id, name, {})
         arguments = read_object(raw)
         return ToolCall(call_id, name, {}, raw) if arguments is None else ToolCall(call_id, name, arguments)
+
+
+def event_of(data: bytes) -> dict[str, Any] | None:
+    """The JSON object that an event of a stream is; None if it is none."""
+    event: Any
+    try:
+        event = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # Half a character, escaped, is no JSON to a strict reader; the other half comes with the next event.
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+    return cast("dict[str, Any]", event) if isinstance(event, dict) else None
 
 
 def read_object(raw: str) -> dict[str, Any] | None:

@@ -1,10 +1,8 @@
 """An answer in OpenAI's chat format, streamed or whole. Strict: what the provider did not finish is no answer."""
 
-import json
 from typing import Any, cast
 
 import msgspec
-import orjson
 
 from preceptor.domain.messages.message import Text, Thinking, ToolCall
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, Reply, Usage
@@ -13,6 +11,7 @@ from preceptor.wire.openai_pieces import (
     FINISHES,
     Calling,
     complaint_of,
+    event_of,
     fault_of,
     fields_of,
     mended,
@@ -104,18 +103,9 @@ class Parser(msgspec.Struct):
         return [] if choice is None else self._hear_choice(choice)
 
     def _read(self, data: bytes) -> dict[str, Any]:
-        event: Any
-        try:
-            event = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            # Half a character, escaped, is no JSON to a strict reader; the other half comes with the next event.
-            try:
-                event = json.loads(data)
-            except (ValueError, RecursionError):
-                event = None
-        if not isinstance(event, dict):
+        facts = event_of(data)
+        if facts is None:
             raise self._failure(Fault.BAD_ANSWER, "The model sent something that is not a JSON object.")
-        facts = cast("dict[str, Any]", event)
         if error := facts.get("error"):
             raise self._failure(fault_of(error), f"The model's server reports an error: {complaint_of(error)}")
         return facts
