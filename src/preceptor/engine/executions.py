@@ -22,18 +22,19 @@ from preceptor.domain.executions.graph import checked
 from preceptor.domain.executions.progress import State, fold, shown, summary_of
 from preceptor.domain.ids import AgentId, ConversationId, StreamId, TaskId
 from preceptor.domain.log import Event
-from preceptor.domain.ownership import Caller, Permission
+from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.calling_out import NoWebhooks
 from preceptor.engine.commands import spoken_outputs
 from preceptor.engine.execution import execute, give_up, taken_up
+from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
 from preceptor.engine.replays import Replays
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
-from preceptor.engine.tasks import Carrier, Claim, Tasks, events_of, task_of
+from preceptor.engine.task_rows import TaskKind
+from preceptor.engine.tasks import Carrier, Claim, Tasks, events_of
 
 BATCH = 500
 PATIENCE = 15.0
@@ -62,8 +63,10 @@ class Executions(msgspec.Struct, frozen=True):
             state = State(task_id)
             await work.log.start(StreamId(task_id), [event(fact)])
             state.tell(fact, work.now)
-            await work.tasks.add(self._row(work, state))
-            return shown(state, session.caller.owner.user_id)
+            user_id = session.caller.owner.user_id
+            body = summary_of(state, user_id).model_dump_json()
+            await work.tasks.add(new_row(work, self.tasks, KIND, task_id, state.status.value, body))
+            return shown(state, user_id)
 
         accepted = await session.write(program)
         await self.tasks.go_on(KIND, task_id)
@@ -74,9 +77,7 @@ class Executions(msgspec.Struct, frozen=True):
 
     async def page(self, status: str | None = None, cursor: str | None = None, limit: int = 50) -> Page[Summary]:
         """The newest first: one's own, or all of the organisation with `conversation:read_any`."""
-        caller = self.session.caller
-        mine = None if caller.may(Permission.CONVERSATION_READ_ANY) else caller.owner.user_id
-        wanted = WantedTasks(kind=KIND, status=status, user_id=mine)
+        wanted = wanted_by(self.session.caller, KIND, status)
 
         async def program(work: Work) -> Page[Summary]:
             rows = await work.tasks.page(wanted, position_of(cursor), limit + 1)
@@ -87,13 +88,11 @@ class Executions(msgspec.Struct, frozen=True):
 
     async def cancel(self, execution_id: TaskId) -> Execution:
         """Ask it to stop, and wait until it has. One that has ended stays as it is."""
-        by = self.session.caller.owner.user_id
+        caller = self.session.caller
 
         async def program(work: Work) -> Execution:
-            row = await task_of(work, self.session.caller, KIND, execution_id)
-            if row.open and row.cancel is None:
-                await work.tasks.request_cancel(execution_id, by)
-                await work.log.append(StreamId(execution_id), [event(CancelRequested(by=by))])
+            requested = event(CancelRequested(by=caller.owner.user_id))
+            await ask_to_stop(work, caller, KIND, execution_id, requested)
             return await self._shown(work, execution_id)
 
         await self.session.write(program)
@@ -173,19 +172,6 @@ class Executions(msgspec.Struct, frozen=True):
             for step in told.steps
         )
         return told.model_copy(update={"steps": steps})
-
-    def _row(self, work: Work, state: State) -> TaskRow:
-        user_id = self.session.caller.owner.user_id
-        return TaskRow(
-            task_id=state.task_id,
-            kind=KIND,
-            user_id=user_id,
-            open=True,
-            status=state.status.value,
-            worker=self.tasks.first_worker,
-            lease=work.now + self.session.means.lease,
-            body=summary_of(state, user_id).model_dump_json(),
-        )
 
 
 async def _open(work: Work, execution_id: TaskId) -> bool:

@@ -24,14 +24,15 @@ from preceptor.domain.replays.replay import (
 )
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.value import made
+from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
 from preceptor.engine.reasoning import Period, Reasoning
 from preceptor.engine.replay import read_digests, summary_of
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.shelf import found as found_instruction
-from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
-from preceptor.engine.tasks import Carrier, Tasks, events_of, task_of
+from preceptor.engine.task_rows import TaskKind
+from preceptor.engine.tasks import Carrier, Tasks, events_of
 
 KIND = TaskKind.REPLAY
 BATCH = 500
@@ -65,21 +66,10 @@ class Replays(msgspec.Struct, frozen=True):
         async def program(work: Work) -> Replay:
             standing = Standing()
             standing.tell(fact, work.now)
-            user_id = self.session.caller.owner.user_id
-            summary = summary_of(replay_id, user_id, standing, [])
+            summary = summary_of(replay_id, self.session.caller.owner.user_id, standing, [])
             await work.log.start(StreamId(replay_id), [event(fact)])
-            await work.tasks.add(
-                TaskRow(
-                    task_id=replay_id,
-                    kind=KIND,
-                    user_id=user_id,
-                    open=True,
-                    status=standing.status.value,
-                    worker=self.tasks.first_worker,
-                    lease=work.now + self.session.means.lease,
-                    body=summary.model_dump_json(),
-                )
-            )
+            body = summary.model_dump_json()
+            await work.tasks.add(new_row(work, self.tasks, KIND, replay_id, standing.status.value, body))
             return Replay(**dict(summary), items=())
 
         accepted = await self.session.write(program)
@@ -111,9 +101,7 @@ class Replays(msgspec.Struct, frozen=True):
         return await self.session.read(lambda work: self._shown(work, replay_id))
 
     async def page(self, status: Status | None = None, cursor: str | None = None, limit: int = 50) -> Page[Summary]:
-        caller = self.session.caller
-        mine = None if caller.may(Permission.CONVERSATION_READ_ANY) else caller.owner.user_id
-        wanted = WantedTasks(kind=KIND, status=status and status.value, user_id=mine)
+        wanted = wanted_by(self.session.caller, KIND, status and status.value)
 
         async def program(work: Work) -> Page[Summary]:
             rows = await work.tasks.page(wanted, position_of(cursor), limit + 1)
@@ -166,13 +154,11 @@ class Replays(msgspec.Struct, frozen=True):
 
     async def cancel(self, replay_id: TaskId) -> Replay:
         """Ask it to stop, and wait until it has. What it found by then stays."""
-        by = self.session.caller.owner.user_id
+        caller = self.session.caller
 
         async def program(work: Work) -> Replay:
-            row = await task_of(work, self.session.caller, KIND, replay_id)
-            if row.open and row.cancel is None:
-                await work.tasks.request_cancel(replay_id, by)
-                await work.log.append(StreamId(replay_id), [event(CancelRequested(by=by))])
+            requested = event(CancelRequested(by=caller.owner.user_id))
+            await ask_to_stop(work, caller, KIND, replay_id, requested)
             return await self._shown(work, replay_id)
 
         await self.session.write(program)

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import DiskFull, NotFound, PreceptorError, Unavailable
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import OrgId, StreamId, TaskId
 from preceptor.domain.log import Event, Fenced, NewEvent
-from preceptor.domain.ownership import SYSTEM, Caller, Owner, Permission
+from preceptor.domain.ownership import SYSTEM, Caller, Owner
 from preceptor.engine.errands import NOBODY, Errand
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -261,15 +261,6 @@ async def events_of(work: Work, task_id: TaskId) -> list[Event]:
         if len(batch) < BATCH:
             break
     return found
-
-
-async def task_of(work: Work, caller: Caller, kind: TaskKind, task_id: TaskId) -> TaskRow:
-    """The task, if it is the caller's to see. Someone else's and none at all look the same."""
-    row = await work.tasks.find(task_id)
-    theirs = row is not None and (row.user_id == caller.owner.user_id or caller.may(Permission.CONVERSATION_READ_ANY))
-    if row is None or row.kind is not kind or not theirs:
-        raise NotFound(kind.value, task_id)
-    return row
 
 
 async def _epoch(work: Work, task_id: TaskId) -> int:
