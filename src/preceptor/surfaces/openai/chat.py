@@ -1,16 +1,15 @@
 """/v1/models and /v1/chat/completions"""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import orjson
-from fastapi import Header, Request
+from fastapi import Request
 from fastapi.responses import Response
 
-from preceptor.app import Preceptor
 from preceptor.domain.agents import Agent
-from preceptor.domain.errors import Invalid, ShuttingDown
+from preceptor.domain.errors import ShuttingDown
 from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.messages.message import ToolCall
 from preceptor.domain.ownership import Permission
@@ -20,44 +19,25 @@ from preceptor.domain.turns.facts import Ended, TurnStatus
 from preceptor.engine.clients import Asked
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
+from preceptor.surfaces.openai.answering import STREAMED, Conversation, answered, seconds_of, understood
 from preceptor.surfaces.openai.asking import LARGEST_HISTORY, ChatRequest, brought_by, conversation_of
 from preceptor.surfaces.openai.shapes import ChatCompletion, ModelList
 from preceptor.surfaces.openai.telling import (
-    CONVERSATION,
+    ALIVE,
     Piece,
     Words,
     calls_for,
     finish_of,
-    pieces,
     response_of,
     usage_of,
 )
 from preceptor.surfaces.problems import openai_error_of
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn
-from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.rest.telling import JSON
 from preceptor.wire.openai_chat import arguments_of
 
 router = Api("/v1", "openai")
 DONE = b"data: [DONE]\n\n"
-ALIVE = b": still here\n\n"
-ITEM = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
-STREAMED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {JSON: {}, EVENT_STREAM: {"itemSchema": ITEM}},
-        "description": "The answer; with `stream`, pieces of it as they come.",
-    }
-}
-Conversation = Annotated[
-    str | None,
-    Header(
-        alias="X-Preceptor-Conversation",
-        description="Go on with this conversation, instead of `metadata.conversation_id`.",
-        min_length=1,
-        max_length=128,
-        pattern=r"^[\x21-\x7e]+$",
-    ),
-]
 
 
 @router.get("/models", response_model=ModelList)
@@ -72,7 +52,8 @@ async def models(preceptor: ThePreceptor) -> Response:
         cursor = page.next_cursor
         if cursor is None:
             break
-    return _json({"object": "list", "data": [_model(agent) for agent in found]})
+    listed = {"object": "list", "data": [_model(agent) for agent in found]}
+    return Response(orjson.dumps(listed), 200, media_type=JSON)
 
 
 @router.post("/chat/completions", response_model=ChatCompletion, responses=STREAMED)
@@ -82,32 +63,10 @@ async def chat(
     said: ChatRequest, preceptor: ThePreceptor, request: Request, conversation: Conversation = None
 ) -> Response:
     """Answer the last message of a list, in one conversation or on its own."""
-    try:
-        asked = _asked(said, conversation)
-    except Invalid:
-        await preceptor.clients.require(said.model)
-        raise
+    asked = await understood(preceptor, said.model, lambda: _asked(said, conversation))
     taken = await preceptor.clients.begin(asked)
     answer = Answering(said, taken, seconds_of(taken, preceptor))
-    headers = {CONVERSATION: taken.conversation_id}
-    if said.stream:
-        told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
-        return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
-    ended = await preceptor.turns.settled(taken)
-    if ended.status is TurnStatus.FAILED:
-        raise failure_of(ended, replayed=taken.replayed)
-    return _json(answer.whole(ended), headers | ({"idempotent-replayed": "true"} if taken.replayed else {}))
-
-
-def turn_pieces(request: Request, preceptor: Preceptor, taken: Taken, *, at_once: bool) -> AsyncIterator[list[Piece]]:
-    """The pieces of a turn, read from its log: it goes on when no one reads, and ends when the server stops."""
-    batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
-    return pieces(batches, at_once=at_once)
-
-
-def seconds_of(taken: Taken, preceptor: Preceptor) -> int:
-    """When it was asked: the same however often the answer is fetched."""
-    return int((taken.asked_at or preceptor.session.world.now()).timestamp())
+    return await answered(request, preceptor, asked, taken, answer, stream=bool(said.stream))
 
 
 class Answering(msgspec.Struct):
@@ -224,7 +183,3 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def _data(value: dict[str, Any]) -> bytes:
     return b"data: %b\n\n" % orjson.dumps(value)
-
-
-def _json(value: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(value), 200, headers, media_type=JSON)

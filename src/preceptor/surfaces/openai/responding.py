@@ -13,6 +13,7 @@ from preceptor.domain.turns.facts import Ended, TurnStatus
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.telling import (
+    ALIVE,
     Piece,
     Words,
     calls_for,
@@ -24,13 +25,8 @@ from preceptor.surfaces.problems import openai_error_of
 from preceptor.wire.openai_chat import arguments_of
 
 ID = "resp_"
-ALIVE = b": still here\n\n"
 _WHY = {Finish.LENGTH: "max_output_tokens", Finish.CONTENT_FILTER: "content_filter"}
 Json = dict[str, Any]
-
-
-def encoded(value: Json) -> bytes:
-    return orjson.dumps(value)
 
 
 class Responding(msgspec.Struct):

@@ -6,18 +6,16 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import Field
 
-from preceptor.domain.errors import Invalid
 from preceptor.domain.ids import ConversationId, TurnId
 from preceptor.domain.messages.brought import Brought
 from preceptor.domain.messages.message import Role, Text, ToolCall, ToolResult
 from preceptor.domain.ownership import Permission
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import ToolSpec
-from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.value import AnyId, Json
 from preceptor.domain.value import Text as AnyText
 from preceptor.engine.clients import Asked
-from preceptor.engine.failing import failure_of
+from preceptor.surfaces.openai.answering import STREAMED, Conversation, answered, seconds_of, understood
 from preceptor.surfaces.openai.asking import (
     LARGEST_HISTORY,
     MOST_MESSAGES,
@@ -35,13 +33,9 @@ from preceptor.surfaces.openai.asking import (
     spec_of,
     structured,
 )
-from preceptor.surfaces.openai.chat import STREAMED, Conversation, seconds_of, turn_pieces
-from preceptor.surfaces.openai.responding import ID, Responding, encoded
+from preceptor.surfaces.openai.responding import ID, Responding
 from preceptor.surfaces.openai.shapes import ModelResponse
-from preceptor.surfaces.openai.telling import CONVERSATION
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON
-from preceptor.surfaces.streams import Streamed
 from preceptor.wire.openai_pieces import mended, read_object, text_of
 
 router = Api("/v1", "openai")
@@ -104,23 +98,11 @@ async def respond(
     said: ResponseRequest, preceptor: ThePreceptor, request: Request, conversation: Conversation = None
 ) -> Response:
     """Answer what is said last, in one conversation, after an earlier response, or on its own."""
-    try:
-        asked = _asked(said, conversation)
-    except Invalid:
-        await preceptor.clients.require(said.model)
-        raise
+    asked = await understood(preceptor, said.model, lambda: _asked(said, conversation))
     taken = await preceptor.clients.begin(asked)
     tools = frozenset(tool.name for tool in asked.tools)
     answer = Responding(said.model, taken, seconds_of(taken, preceptor), tools)
-    headers = {CONVERSATION: taken.conversation_id}
-    if said.stream:
-        told = answer.streamed(turn_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
-        return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
-    ended = await preceptor.turns.settled(taken)
-    if ended.status is TurnStatus.FAILED:
-        raise failure_of(ended, replayed=taken.replayed)
-    headers |= {"idempotent-replayed": "true"} if taken.replayed else {}
-    return Response(encoded(answer.whole(ended)), 200, headers, media_type=JSON)
+    return await answered(request, preceptor, asked, taken, answer, stream=bool(said.stream))
 
 
 def _asked(said: ResponseRequest, header: str | None) -> Asked:

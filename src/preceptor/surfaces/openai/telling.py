@@ -13,6 +13,8 @@ from preceptor.domain.turns.facts import TERMINAL, Ended, MessageDelta, MessageS
 from preceptor.domain.turns.step import CLIENT_TOOLS
 
 CONVERSATION = "x-preceptor-conversation"
+ALIVE = b": still here\n\n"
+"""Sent while there is nothing to tell."""
 _HEARD = TERMINAL | {"message.started", "message.delta", "delegation.opened"}
 
 
