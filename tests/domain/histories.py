@@ -1,6 +1,6 @@
 """Histories for the tests: said by hand, and made at random, whole and damaged."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -50,6 +50,16 @@ NOTHING_ELSE = Costs()
 def count(text: str) -> int:
     """Tokens of the tests: one for each four characters that were begun."""
     return -(-len(text) // 4)
+
+
+def unpaired(messages: Iterable[Message]) -> tuple[tuple[ToolCall, ...], tuple[ToolResult, ...]]:
+    """Calls that have no result after them, and results that answer no call before them."""
+    waiting: dict[str, ToolCall] = {}
+    strays: list[ToolResult] = []
+    for message in messages:
+        strays.extend(result for result in message.tool_results if waiting.pop(result.tool_call_id, None) is None)
+        waiting.update((call.id, call) for call in message.tool_calls)
+    return tuple(waiting.values()), tuple(strays)
 
 
 class Talk:

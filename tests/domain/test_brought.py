@@ -18,8 +18,8 @@ from preceptor.domain.messages.message import (
     Thinking,
     ToolCall,
     ToolResult,
-    unpaired,
 )
+from tests.domain.histories import unpaired
 
 IDS = st.sampled_from(["a", "b", "c"])
 TEXT = st.builds(Text, st.text(min_size=1, max_size=5))

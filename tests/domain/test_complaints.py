@@ -11,7 +11,7 @@ from preceptor.domain.history.errors import CompressionFailed
 from preceptor.domain.history.limits import Costs, Limits
 from preceptor.domain.history.outline import outline
 from preceptor.domain.history.plan import plan
-from preceptor.domain.history.proof import Duties, prove
+from preceptor.domain.history.proof import Duties, Proof
 from preceptor.domain.history.segment import learned
 from preceptor.domain.history.strategy import FromLastNMessages, Strategy, WholeHistory
 from preceptor.domain.history.summary import request_of, summary_text
@@ -34,7 +34,7 @@ limited = pytest.mark.parametrize("limits", ALL.values(), ids=ALL.keys())
 def proven(talk: Talk, limits: Limits) -> Settled:
     settled = Settled(talk, limits)
     question = next(message for message in reversed(talk.messages) if message.role is Role.USER)
-    prove(settled.prompt(), Duties(question=question, cap=limits.max_tokens))
+    Proof().go_on(settled.prompt(), Duties(question=question, cap=limits.max_tokens))
     return settled
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from preceptor.domain.history.errors import TokenBudgetExceeded
 from preceptor.domain.history.limits import CompressWhen, Costs, Limits
-from preceptor.domain.history.proof import Duties, prove
+from preceptor.domain.history.proof import Duties, Proof
 from preceptor.domain.history.segment import NOTHING_YET
 from preceptor.domain.history.strategy import Strategy, WindowTLDR
 from preceptor.domain.history.view import Reason
@@ -42,7 +42,7 @@ def test_every_view_of_every_history_is_proven(made: tuple[Talk, Message], limit
     pins = frozenset(entry.id for entry in tape_of(talk) if entry.is_pin and entry.role is not Role.SYSTEM)
     duties = Duties(conversation_id=TALK, question=question, cap=limits.max_tokens, pinned=pins)
     prompt = settled.prompt(COSTS.fixed, OVERHEAD)
-    prove(prompt, duties)
+    Proof().go_on(prompt, duties)
     assert prompt.tokens - COSTS.fixed <= settled.cut.view.tokens
     places = [entry.seq for entry in settled.cut.kept]
     assert places == sorted(set(places)), "order is kept"
@@ -98,5 +98,5 @@ def test_every_view_of_a_growing_conversation_is_proven(steps: list[int], limits
         except TokenBudgetExceeded:
             return
         state, known = settled.cut.state, settled.by_id
-        prove(settled.prompt(COSTS.fixed, OVERHEAD), Duties(question=question, cap=limits.max_tokens))
+        Proof().go_on(settled.prompt(COSTS.fixed, OVERHEAD), Duties(question=question, cap=limits.max_tokens))
         talk.assistant("Now this.")

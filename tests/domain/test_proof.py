@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from preceptor.domain.history.limits import Limits
-from preceptor.domain.history.proof import Duties, Obligation, Unproven, prove
+from preceptor.domain.history.proof import Duties, Obligation, Proof, Unproven
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Message, Role, Text
 from preceptor.domain.prompts.prompt import Prompt, Segment
@@ -35,8 +35,8 @@ DUTIES = Duties(conversation_id=TALK, question=QUESTION, cap=10_000, pinned=froz
 
 
 def test_a_request_in_order_is_proven():
-    prove(prompt(talk().messages), DUTIES)
-    prove(prompt(talk().messages[:3]), Duties(conversation_id=TALK))
+    Proof().go_on(prompt(talk().messages), DUTIES)
+    Proof().go_on(prompt(talk().messages[:3]), Duties(conversation_id=TALK))
 
 
 def changed(at: int, **fields: Any) -> list[Message]:
@@ -89,14 +89,14 @@ BROKEN: dict[str, tuple[Obligation, Callable[[], Prompt], Duties]] = {
 @pytest.mark.parametrize(("obligation", "made", "duties"), BROKEN.values(), ids=BROKEN.keys())
 def test_a_request_that_breaks_a_rule_is_not_sent(obligation: Obligation, made: Callable[[], Prompt], duties: Duties):
     with pytest.raises(Unproven) as unproven:
-        prove(made(), duties)
+        Proof().go_on(made(), duties)
     assert unproven.value.obligation == obligation
     assert obligation in str(unproven.value)
 
 
 def test_closing_words_of_the_engine_are_a_legal_end():
     tail = (Segment("Continue.", FromEngine("closing"), 2),)
-    prove(prompt(talk().messages[:4], tail=tail), Duties())
+    Proof().go_on(prompt(talk().messages[:4], tail=tail), Duties())
 
 
 def test_every_obligation_can_be_broken():

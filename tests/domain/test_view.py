@@ -29,8 +29,9 @@ from preceptor.domain.conversations.view import (
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, MessageId, SpanId, TurnId, ViewId
 from preceptor.domain.messages.directive import INTERMEDIATE, written
-from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall, ToolResult, unpaired
+from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall, ToolResult
 from preceptor.domain.prompts.placed import Placed
+from tests.domain.histories import unpaired
 from tests.requirements import covers
 
 CONVERSATION = ConversationId("c")

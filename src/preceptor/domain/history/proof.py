@@ -1,4 +1,4 @@
-"""Proof that what a model is about to be shown is in order, before it is sent. Costs as much as what is shown."""
+"""Proof that what a model is about to be shown is in order, before it is sent. It costs as much as what is new."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -74,11 +74,6 @@ class Duties(msgspec.Struct, frozen=True, kw_only=True):
     """Turns that a guardian stopped."""
     system: bool = True
     """There must be a system prompt."""
-
-
-def prove(assembled: Assembled, duties: Duties) -> None:
-    """Raise `Unproven`, naming the first obligation that does not hold."""
-    Proof().go_on(assembled, duties)
 
 
 class Proof:

@@ -170,16 +170,6 @@ def marked(message: Message, *directives: Directive) -> Message:
     return msgspec.structs.replace(message, instructions=(*message.instructions, *new)) if new else message
 
 
-def unpaired(messages: Iterable[Message]) -> tuple[tuple[ToolCall, ...], tuple[ToolResult, ...]]:
-    """Calls that have no result after them, and results that answer no call before them."""
-    waiting: dict[str, ToolCall] = {}
-    strays: list[ToolResult] = []
-    for message in messages:
-        strays.extend(result for result in message.tool_results if waiting.pop(result.tool_call_id, None) is None)
-        waiting.update((call.id, call) for call in message.tool_calls)
-    return tuple(waiting.values()), tuple(strays)
-
-
 def says_something(parts: Iterable[AnyPart]) -> bool:
     """Whether there is a text in which something can be seen, or anything besides texts."""
     return any(not isinstance(part, Text) or is_visible(part.text) for part in parts)
