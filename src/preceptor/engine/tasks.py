@@ -10,12 +10,12 @@ from preceptor.domain.ids import OrgId, StreamId, TaskId
 from preceptor.domain.log import Event, Fenced, NewEvent
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
 from preceptor.engine.errands import NOBODY, Errand
+from preceptor.engine.orphans import orphans
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 from preceptor.engine.task_rows import TaskKind, TaskRow
 
 BATCH = 1000
-SWEPT = 100
 HEEDED = 2.5
 """Seconds within which another process hears that its task is to stop."""
 UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
@@ -147,17 +147,10 @@ class Tasks(msgspec.Struct, frozen=True):
 
     async def take_over(self, *, alone: bool) -> int:
         """Take up what no one carries out any more: all of other processes where we are alone, else the expired."""
-        means = self.session.means
-
-        async def program(work: Work) -> list[tuple[OrgId, TaskRow]]:
-            before = work.now + means.lease + means.lease if alone else work.now
-            found = await work.tasks.expired(before, means.worker, SWEPT)
-            return [one for one in found if one[1].worker != NOBODY or one[1].lease <= work.now]
-
-        orphans = await self.session.acting_as(SYSTEM).read(program)
-        for org, row in orphans:
+        found = await orphans(self.session, lambda work: work.tasks.expired, alone=alone)
+        for org, row in found:
             await Tasks(self.session.acting_as(_owner(org, row)), self.carriers).take_up(row)
-        return len(orphans)
+        return len(found)
 
     async def take_up(self, row: TaskRow) -> None:
         """Have a task go on that no one carries out any more."""

@@ -24,6 +24,7 @@ from preceptor.engine.branching import Again
 from preceptor.engine.carrying import Taken, carry, elsewhere
 from preceptor.engine.directing import may_direct
 from preceptor.engine.errands import NOBODY, TURN, Errand
+from preceptor.engine.orphans import orphans
 from preceptor.engine.ports import Program, Work
 from preceptor.engine.recalling import recall
 from preceptor.engine.recovering import events_of
@@ -33,8 +34,8 @@ from preceptor.engine.session import IdempotencyInProgress, Replayed, Session
 from preceptor.engine.starting import start
 from preceptor.engine.talk import TurnRow
 
-SWEPT, HEEDED = 100, 2.5
-"""Turns that are looked for at a time; seconds within which another process hears that its turn is to stop."""
+HEEDED = 2.5
+"""Seconds within which another process hears that its turn is to stop."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -210,17 +211,10 @@ class Turns(msgspec.Struct, frozen=True):
 
     async def take_over(self, *, alone: bool) -> int:
         """Take up turns that no one takes any more: all of other processes where we are alone, else the expired."""
-        means = self.session.means
-
-        async def program(work: Work) -> list[tuple[OrgId, TurnRow]]:
-            before = work.now + means.lease + means.lease if alone else work.now
-            orphans = await work.turns.expired(before, means.worker, SWEPT)
-            return [one for one in orphans if one[1].worker != NOBODY or one[1].lease <= work.now]
-
-        orphans = await self.session.acting_as(SYSTEM).read(program)
-        for org, row in orphans:
+        found = await orphans(self.session, lambda work: work.turns.expired, alone=alone)
+        for org, row in found:
             await Turns(self._as_owner(org, row.user_id)).go_on(row)
-        return len(orphans)
+        return len(found)
 
     async def carry_out(self, errand: Errand) -> None:
         """Take a turn that waits to its end, unless someone else was before us."""

@@ -2,10 +2,11 @@
 
 from preceptor.domain.errors import Unavailable
 from preceptor.domain.ownership import SYSTEM
+from preceptor.engine.orphans import SWEPT
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 from preceptor.engine.tasks import Tasks
-from preceptor.engine.turns import SWEPT, Turns
+from preceptor.engine.turns import Turns
 
 SWEEP_EVERY = 10
 """Beats between two looks for turns that no one takes any more; a lease lasts three of them."""
