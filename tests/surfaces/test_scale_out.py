@@ -13,10 +13,10 @@ import yaml
 
 from preceptor import Settings
 from tests import warm
-from tests.durability.provider import provider
 from tests.postgres import Cluster
 from tests.requirements import covers
 from tests.serving import clean, serving, working
+from tests.surfaces.scaling import scaled_out
 
 Json = dict[str, Any]
 LAST = {"turn.completed", "turn.failed", "turn.cancelled", "execution.completed", "execution.failed"}
@@ -24,19 +24,8 @@ LAST = {"turn.completed", "turn.failed", "turn.cancelled", "execution.completed"
 
 @pytest.fixture
 def environment(postgres: Cluster, postgres_template: str, tmp_path: Path) -> Iterator[dict[str, str]]:
-    url = postgres.new_database(template=postgres_template)
-    with provider(tmp_path / "ledger.jsonl") as model:
-        yield {
-            "PRECEPTOR_DATABASE_URL": url,
-            "PRECEPTOR_RUNNER": "dbos",
-            "PRECEPTOR_ADMIN_KEY": "the-admin-of-this-test",
-            "PRECEPTOR_SECRET_KEY": "s" * 32,
-            "PRECEPTOR_MODEL": "openai-compatible:fake",
-            "PRECEPTOR_MODEL_URL": model,
-            "PRECEPTOR_GUARD_ENABLED": "false",
-            "PRECEPTOR_SGR_ENABLED": "false",
-        }
-    postgres.drop(url)
+    with scaled_out(postgres, postgres_template, tmp_path) as shared:
+        yield shared
 
 
 def begin(client: httpx2.Client, text: str) -> tuple[str, httpx2.Response]:

@@ -16,9 +16,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests import warm
-from tests.durability.provider import provider
 from tests.postgres import Cluster
 from tests.serving import clean, serving, working
+from tests.surfaces.scaling import scaled_out
 
 PATIENCE = 30.0
 COMPOSE = Path(__file__).parents[2] / "deploy" / "compose.scale-out.yaml"
@@ -26,20 +26,8 @@ COMPOSE = Path(__file__).parents[2] / "deploy" / "compose.scale-out.yaml"
 
 @pytest.fixture
 def environment(postgres: Cluster, postgres_template: str, tmp_path: Path) -> Iterator[dict[str, str]]:
-    url = postgres.new_database(template=postgres_template)
-    with provider(tmp_path / "ledger.jsonl") as model:
-        yield {
-            "PRECEPTOR_DATABASE_URL": url,
-            "PRECEPTOR_RUNNER": "dbos",
-            "PRECEPTOR_WORKER_PORT": "0",
-            "PRECEPTOR_ADMIN_KEY": "the-admin-of-this-test",
-            "PRECEPTOR_SECRET_KEY": "s" * 32,
-            "PRECEPTOR_MODEL": "openai-compatible:fake",
-            "PRECEPTOR_MODEL_URL": model,
-            "PRECEPTOR_GUARD_ENABLED": "false",
-            "PRECEPTOR_SGR_ENABLED": "false",
-        }
-    postgres.drop(url)
+    with scaled_out(postgres, postgres_template, tmp_path) as shared:
+        yield shared | {"PRECEPTOR_WORKER_PORT": "0"}
 
 
 def ready(client: httpx2.Client, wanted: int) -> dict[str, bool]:
