@@ -99,11 +99,12 @@ class Agents(msgspec.Struct, frozen=True):
 
         async def program(work: Work) -> dict[str, str]:
             found = dict[str, str]()
-            for place, name in enumerate(change.fallback_models or ()):
+            fallbacks = {f"fallbackModels.{place}": name for place, name in enumerate(change.fallback_models or ())}
+            for field, name in {"model": change.model, **fallbacks}.items():
                 try:
                     await self._check_models(work, name)
                 except Invalid as problem:
-                    found[f"fallbackModels.{place}"] = str(problem)
+                    found[field] = str(problem)
             for action, problem in (await unusable(work, change.sgr)).items():
                 found[f"sgr.templateInstructions.{to_camel(action.value)}"] = str(problem)
             return found

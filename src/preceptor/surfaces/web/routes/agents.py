@@ -9,8 +9,9 @@ from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from preceptor.app import Preceptor
-from preceptor.domain.agents import NewAgent
+from preceptor.domain.agents import AgentChange, NewAgent
 from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError, PreconditionFailed, Refused
+from preceptor.domain.history.errors import InvalidHistorySize
 from preceptor.domain.ids import AgentId, FamilyId
 from preceptor.domain.instructions.assignment import AgentAssignment, AssignmentChange, NewAssignment
 from preceptor.domain.instructions.content import WrittenConstraint, checked
@@ -19,18 +20,20 @@ from preceptor.domain.instructions.impact import AssignmentQuestion, PromptChang
 from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
+from preceptor.engine.preconditions import check
 from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.views import profiles
 from preceptor.surfaces.web.views.answering import (
     ENDS,
     Answering,
     answering_of,
     answers_in,
     change_of,
-    with_errors,
+    faults_in,
 )
 from preceptor.surfaces.web.views.assigned import Card, card_of, change_in, filled_in, reordered
 from preceptor.surfaces.web.views.diff import Block, from_unified
@@ -65,12 +68,18 @@ class State(msgspec.Struct, frozen=True):
     new: dict[str, str] | None = None
     problem: PreceptorError | None = None
     answering: Answering | None = None
+    profile: profiles.Profile | None = None
+
+    @property
+    def form(self) -> str:
+        """Which form of the page the problem is about, if it is one of the two below all else."""
+        return "profile" if self.profile else "answering" if self.answering else ""
 
     @property
     def status(self) -> int:
         if self.problem is not None:
             return problem_of(self.problem).status
-        return 422 if self.answering and self.answering.wrong else 200
+        return 422 if any(form and form.wrong for form in (self.answering, self.profile)) else 200
 
 
 @router.get("")
@@ -97,6 +106,34 @@ async def show(agent_id: Name, request: Request, preceptor: ThePreceptor) -> Res
     return await _page(request, preceptor, AgentId(agent_id), State())
 
 
+@router.post("/{agent_id}/profile")
+@needs(Permission.AGENT_WRITE)
+async def change_profile(agent_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Change what the form says otherwise, or say at each field what is wrong with it.
+
+    Where someone else changed it meanwhile, both are shown and nothing is saved.
+    """
+    named, given = AgentId(agent_id), profiles.filled_in(form.fields)
+    agent, everyones = await preceptor.agents.get(named), _everyones(preceptor)
+    try:
+        check(f'"{form.one("revision")}"', agent.etag)
+        change = AgentChange.model_validate(profiles.change_in(given, agent, everyones))
+        wrong = await preceptor.agents.problems(change)
+        if not wrong and change.model_fields_set:
+            await preceptor.agents.change(named, change, agent.etag)
+    except PreconditionFailed as error:
+        now = profiles.profile_of(await preceptor.agents.get(named), everyones)
+        both = profiles.merged(given, profiles.was_in(form.one("was")), now)
+        return await _page(request, preceptor, named, State(profile=both, problem=error))
+    except ValidationError as error:
+        wrong = faults_in(error)
+    except InvalidHistorySize as error:
+        wrong = {"parameters.maxHistorySize": str(error)}
+    if wrong:
+        return await _page(request, preceptor, named, State(profile=profiles.with_faults(given, wrong)))
+    return RedirectResponse(f"/agents/{agent_id}#profile", 303)
+
+
 @router.post("/{agent_id}/answering")
 @needs(Permission.AGENT_WRITE)
 async def change_answering(agent_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
@@ -108,7 +145,8 @@ async def change_answering(agent_id: Name, request: Request, preceptor: ThePrece
             return await _page(request, preceptor, named, State(answering=msgspec.structs.replace(given, wrong=wrong)))
         await preceptor.agents.change(named, change, f'"{form.one("revision")}"')
     except ValidationError as error:
-        return await _page(request, preceptor, named, State(answering=with_errors(given, error)))
+        wrong = faults_in(error)
+        return await _page(request, preceptor, named, State(answering=msgspec.structs.replace(given, wrong=wrong)))
     except (Invalid, PreconditionFailed) as error:
         return await _page(request, preceptor, named, State(answering=given, problem=error))
     return RedirectResponse(f"/agents/{agent_id}#answering", 303)
@@ -210,6 +248,7 @@ async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state
     shown = sorted(given, key=lambda one: order.get(one.family_id, one.priority))
     had = {one.family_id for one in given}
     library = (await preceptor.instructions.page(Wanted(), limit=MOST)).items if reads else ()
+    saved = profiles.profile_of(agent, _everyones(preceptor))
     return page(
         request,
         "agent.html",
@@ -223,9 +262,14 @@ async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state
         changing=state.card.assignment.family_id if state.card else "",
         given=state.new or {"instructionId": "", "pin": "latest", "priority": "100"},
         problem=state.problem,
+        form=state.form,
         library=[one for one in library if one.family_id not in had and one.type is not InstructionType.TEMPLATE],
         answering=state.answering or answering_of(agent, preceptor.session.means.sgr),
         ends=ENDS,
+        profile=state.profile or saved,
+        was=saved.fields,
+        about=profiles,
+        facts=profiles.as_facts(agent, saved),
         templates=[one.name for one in library if one.type is InstructionType.TEMPLATE],
     )
 
@@ -241,6 +285,11 @@ async def _card(preceptor: Preceptor, one: AgentAssignment) -> Card:
     if one.instruction_id is not None:
         constraints = (await preceptor.instructions.get(one.instruction_id)).content.constraints
     return card_of(one, constraints)
+
+
+def _everyones(preceptor: Preceptor) -> profiles.Everyones:
+    means = preceptor.session.means
+    return profiles.Everyones(means.guard, means.sgr)
 
 
 def _priorities(form: Form) -> dict[FamilyId, int]:

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 from preceptor.domain.agents import Agent, AgentChange
 from preceptor.domain.reasoning.policy import SgrPolicy
+from preceptor.domain.value import VISIBLE_TEXT
+from preceptor.surfaces.rest.errors import BLANK
 from preceptor.surfaces.web.languages import msg
 
 FALLBACKS, TEMPLATES = "fallbackModels", "sgr.templateInstructions"
@@ -56,6 +58,11 @@ def change_of(form: Answering, agent: Agent, everyones: SgrPolicy) -> AgentChang
     return change.model_copy(update={"sgr": None}) if change.sgr == everyones else change
 
 
-def with_errors(form: Answering, error: ValidationError) -> Answering:
+def faults_in(error: ValidationError) -> dict[str, str]:
+    """What is wrong, by the field as the API names it."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    return msgspec.structs.replace(form, wrong={".".join(map(str, one["loc"])): f"{one['msg']}." for one in found})
+    return {".".join(map(str, one["loc"])): f"{_seen(one['msg'])}." for one in found}
+
+
+def _seen(message: str) -> str:
+    return BLANK if VISIBLE_TEXT in message else message

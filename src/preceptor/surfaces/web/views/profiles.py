@@ -1,0 +1,209 @@
+"""An agent's settings as a form: who it is, and how it is asked, guarded, planned and kept within bounds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from preceptor.domain.agents import Agent
+from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy, Switch
+from preceptor.domain.reasoning.verdict import Mode, OnError
+from preceptor.domain.value import Value
+from preceptor.surfaces.web.languages import msg
+from preceptor.surfaces.web.views.editing import number
+
+DELEGATE = "delegate"
+ON = "on"
+LABELS = {
+    "name": msg("Name"),
+    "role": msg("Role"),
+    "model": msg("Model"),
+    "language": msg("Language"),
+    "tools": msg("Tools, with commas"),
+    "capabilities": msg("Capabilities, with commas"),
+    "permissions": msg("Other permissions, with commas"),
+    DELEGATE: msg("may ask specialists"),
+    "parameters.temperature": msg("Temperature"),
+    "parameters.maxCompletionTokens": msg("Longest answer, in tokens"),
+    "parameters.maxTokens": msg("Longest prompt, in tokens"),
+    "parameters.maxHistorySize": msg("Messages shown at most"),
+    "budget.tokens": msg("Tokens"),
+    "budget.seconds": msg("Seconds"),
+    "budget.cost": msg("Cost"),
+    "guard.enabled": msg("messages are checked"),
+    "guard.mode": msg("What the guardian does"),
+    "guard.onError": msg("Without a verdict"),
+    "guard.answers": msg("answers are checked too"),
+    "guard.toolResults": msg("what tools return is checked too"),
+    "guard.delegationPrompts": msg("prompts of specialists are checked too"),
+    "sgr.enabled": msg("It makes a plan first"),
+    "sgr.maxClarifications": msg("Times it may ask back"),
+}
+"""By the field as the API names it; `delegate` is one of the permissions."""
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "guard.mode": {Mode.ENFORCE.value: msg("it blocks"), Mode.REPORT.value: msg("it only records")},
+    "guard.onError": {OnError.BLOCK.value: msg("nothing is answered"), OnError.CONTINUE.value: msg("the turn goes on")},
+    "sgr.enabled": {
+        Switch.AUTO.value: msg("with models that can"),
+        Switch.ON.value: msg("always"),
+        Switch.OFF.value: msg("never"),
+    },
+}
+TICKS = frozenset({DELEGATE, "guard.enabled", "guard.answers", "guard.toolResults", "guard.delegationPrompts"})
+GROUPS = {
+    "parameters": msg("Requests"),
+    "budget": msg("Budget of a turn"),
+    "guard": msg("Guard"),
+    "sgr": msg("Planning"),
+}
+HINTS = {
+    "parameters": msg("Where a field is empty, the installation or the provider decides."),
+    "budget": msg("For a turn with everyone it asks. Where a field is empty, it is as for any turn."),
+    "guard": msg("What reaches models, and what people are answered."),
+    "sgr": msg("A plan says what is wanted and whether to answer, ask back or decline."),
+}
+
+
+class Everyones(msgspec.Struct, frozen=True):
+    """How all agents are guarded and planned that do not say otherwise."""
+
+    guard: GuardPolicy
+    sgr: SgrPolicy
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """What stands in the form; by field, what is wrong with it, and what someone else made of it meanwhile."""
+
+    fields: Mapping[str, str]
+    wrong: Mapping[str, str] = {}
+    meanwhile: Mapping[str, str] = {}
+
+    def opens(self, group: str) -> bool:
+        """Whether something is said of a field in there that must not be overlooked."""
+        return any(name.startswith(f"{group}.") for name in (*self.wrong, *self.meanwhile))
+
+
+def profile_of(agent: Agent, everyones: Everyones) -> Profile:
+    told = {
+        "guard": _json(agent.guard or everyones.guard),
+        "sgr": _json(agent.sgr or everyones.sgr),
+        "parameters": agent.parameters.as_said if agent.parameters else {},
+        "budget": _json(agent.budget) if agent.budget else {},
+    }
+    own: dict[str, Any] = _json(agent) | {
+        "permissions": [one for one in agent.permissions if one != DELEGATE],
+        DELEGATE: DELEGATE in agent.permissions,
+    }
+    return Profile({name: _text(_at(own | told, name)) for name in LABELS})
+
+
+def filled_in(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    said = {name: value.strip() for name, value in reversed(pairs)}
+    return {name: said.get(name, "") for name in LABELS}
+
+
+def change_in(given: Mapping[str, str], agent: Agent, everyones: Everyones) -> dict[str, Any]:
+    """What the form says other than the agent does, to be checked: only that is sent, and only that is changed."""
+    before = profile_of(agent, everyones).fields
+    touched = {name.partition(".")[0] for name in LABELS if given[name] != before[name]}
+    change: dict[str, Any] = {name: given[name] for name in ("name", "role") if name in touched}
+    change |= {name: given[name] or None for name in ("language", "model") if name in touched}
+    change |= {name: _words(given[name]) for name in ("tools", "capabilities") if name in touched}
+    if touched & {DELEGATE, "permissions"}:
+        change["permissions"] = [*([DELEGATE] if given[DELEGATE] else []), *_words(given["permissions"])]
+    if "guard" in touched:
+        change["guard"] = _policy(given, "guard", agent.guard, everyones.guard)
+    if "sgr" in touched:
+        change["sgr"] = _policy(given, "sgr", agent.sgr, everyones.sgr)
+    if "parameters" in touched:
+        change["parameters"] = _said(given, "parameters", agent.parameters.as_said if agent.parameters else {})
+    if "budget" in touched:
+        change["budget"] = _said(given, "budget", {})
+    return change
+
+
+def merged(given: Mapping[str, str], was: Mapping[str, str], now: Profile) -> Profile:
+    """After someone else's change: what was written here stays, and what nobody touched here is as it is now."""
+    fields = {name: now.fields[name] if given[name] == was.get(name) else given[name] for name in LABELS}
+    changed = {name: now.fields[name] for name in LABELS if now.fields[name] != was.get(name, now.fields[name])}
+    return Profile(fields, meanwhile=changed)
+
+
+def with_faults(given: Mapping[str, str], faults: Mapping[str, str]) -> Profile:
+    """Each complaint at the field it is about, also where it is about one word of many."""
+    wrong: dict[str, str] = {}
+    for place, sentence in faults.items():
+        name = place
+        while name not in LABELS and "." in name:
+            name = name.rpartition(".")[0]
+        wrong.setdefault(name, sentence)
+    return Profile(given, wrong)
+
+
+def as_facts(agent: Agent, profile: Profile) -> list[tuple[str, str]]:
+    """For those who may only look: a label and what it says, of all that this agent has of its own."""
+    own = {"guard": agent.guard, "sgr": agent.sgr, "parameters": agent.parameters, "budget": agent.budget}
+    names = [name for name in LABELS if own.get(name.partition(".")[0]) or name in {"language", "capabilities"}]
+    return [(LABELS[name], shown(name, profile.fields[name])) for name in names if profile.fields[name]]
+
+
+def shown(name: str, value: str) -> str:
+    """What a field says, in words that are translated where they are shown."""
+    if name in TICKS:
+        return msg("yes") if value else msg("no")
+    return CHOICES.get(name, {}).get(value, value) or msg("nothing")
+
+
+def was_in(text: str) -> dict[str, str]:
+    """What stood in the form when it was opened. Who takes that away is shown no changes."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, str])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _json(value: Value) -> dict[str, Any]:
+    return value.model_dump(mode="json")
+
+
+def _at(told: Mapping[str, Any], name: str) -> Any:
+    group, _, field = name.partition(".")
+    return told[group].get(field) if field else told[group]
+
+
+def _text(value: Any) -> str:
+    match value:
+        case bool():
+            return ON if value else ""
+        case list():
+            return ", ".join(cast("list[str]", value))
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return "" if value is None else str(value)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _policy(given: Mapping[str, str], group: str, own: Value | None, everyones: Value) -> dict[str, Any] | None:
+    """A policy that is as for everyone is none of its own."""
+    said: dict[str, Any] = _json(own or everyones)
+    for name in LABELS:
+        of, _, field = name.partition(".")
+        if of == group:
+            said[field] = bool(given[name]) if name in TICKS else number(given[name])
+    return None if said == _json(everyones) else said
+
+
+def _said(given: Mapping[str, str], group: str, before: Mapping[str, Any]) -> dict[str, Any] | None:
+    """With what `before` says of other matters. Nothing said at all is None."""
+    said = dict(before)
+    for name in LABELS:
+        of, _, field = name.partition(".")
+        if of == group and given[name]:
+            said[field] = number(given[name])
+        elif of == group and said.get(field) is not None:
+            del said[field]
+    return said or None

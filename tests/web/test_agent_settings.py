@@ -1,0 +1,182 @@
+"""The settings of an agent on its page: changed there, refused at their fields, and never overwritten unseen."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.browsing import Site, findings, watched
+from tests.web.library import make
+
+
+def of(site: Site, agent_id: str) -> Any:
+    return site.api("GET", f"/api/agents/{agent_id}")
+
+
+def save(page: Page) -> None:
+    page.locator("#profile").get_by_role("button", name="Save").click()
+
+
+def opened(page: Page, group: str) -> Locator:
+    part = page.locator("#profile details").filter(has=page.locator("summary", has_text=group))
+    if not part.evaluate("one => one.open"):
+        part.locator("summary").click()
+    return part
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site, *, script: bool):
+    mine = make(site)
+    site.api("PATCH", f"/api/agents/{mine.agent_id}", json={"parameters": {"seed": 7, "temperature": 1.5}})
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        form = page.locator("#profile")
+        for label, value in {
+            "Name": "Ada",
+            "Role": "analyst",
+            "Model": "openai:gpt-5-mini",
+            "Language": "vi",
+            "Tools, with commas": "calculator, clock",
+            "Capabilities, with commas": "sums",
+        }.items():
+            form.get_by_label(label, exact=True).fill(value)
+        form.get_by_label("may ask specialists").check()
+        requests = opened(page, "Requests")
+        requests.get_by_label("Temperature").fill("0.2")
+        requests.get_by_label("Longest answer, in tokens").fill("500")
+        requests.get_by_label("Longest prompt, in tokens").fill("8000")
+        requests.get_by_label("Messages shown at most").fill("40")
+        budget = opened(page, "Budget of a turn")
+        for label, value in {"Tokens": "90000", "Seconds": "30.5", "Cost": "0.25"}.items():
+            budget.get_by_label(label).fill(value)
+        save(page)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Ada")
+        after = of(site, mine.agent_id)
+        assert {name: after[name] for name in ("name", "role", "model", "language", "tools", "capabilities")} == {
+            "name": "Ada",
+            "role": "analyst",
+            "model": "openai:gpt-5-mini",
+            "language": "vi",
+            "tools": ["calculator", "clock"],
+            "capabilities": ["sums"],
+        }
+        assert after["permissions"] == ["delegate"]
+        asked = {"temperature": 0.2, "maxCompletionTokens": 500, "maxTokens": 8000, "maxHistorySize": 40}
+        assert after["parameters"] == {"seed": 7, **asked}
+        assert after["budget"] == {"tokens": 90000, "seconds": 30.5, "cost": 0.25}
+        for label in ("Tokens", "Seconds", "Cost"):
+            opened(page, "Budget of a turn").get_by_label(label).fill("")
+        opened(page, "Requests").get_by_label("Temperature").fill("")
+        form.get_by_label("Model", exact=True).fill("")
+        form.get_by_label("may ask specialists").uncheck()
+        save(page)
+        expect(form.get_by_label("Model", exact=True)).to_have_value("")
+    after = of(site, mine.agent_id)
+    assert (after["budget"], after["model"], after["permissions"]) == (None, None, [])
+    assert after["parameters"] == {"seed": 7} | {name: asked[name] for name in asked if name != "temperature"}
+
+
+def test_the_guard_and_the_planning_of_an_agent_are_switched_and_back_to_everyones(site: Site, tab: Page):
+    mine = make(site)
+    tab.goto(f"{site.url}/agents/{mine.agent_id}")
+    guard = opened(tab, "Guard")
+    guard.get_by_label("What the guardian does").select_option(label="it only records")
+    guard.get_by_label("answers are checked too").check()
+    planning = opened(tab, "Planning")
+    planning.get_by_label("It makes a plan first").select_option(label="never")
+    planning.get_by_label("Times it may ask back").fill("5")
+    save(tab)
+    expect(tab.locator("#profile summary", has_text="Guard")).to_contain_text("its own")
+    after = of(site, mine.agent_id)
+    assert (after["guard"]["mode"], after["guard"]["answers"], after["guard"]["enabled"]) == ("report", True, True)
+    assert (after["sgr"]["enabled"], after["sgr"]["maxClarifications"]) == ("false", 5)
+    guard = opened(tab, "Guard")
+    guard.get_by_label("What the guardian does").select_option(label="it blocks")
+    guard.get_by_label("answers are checked too").uncheck()
+    save(tab)
+    expect(tab.locator("#profile summary", has_text="Guard")).to_contain_text("as the installation")
+    assert of(site, mine.agent_id)["guard"] is None
+
+
+def test_what_an_agent_cannot_be_is_said_at_its_field_and_nothing_is_lost(site: Site):
+    mine = make(site)
+    before = of(site, mine.agent_id)
+    wrong = {
+        "Model": ("nobody:such", "nobody"),
+        "Temperature": ("9", "less than or equal to 2"),
+        "Messages shown at most": ("0", "at least 1"),
+        "Tokens": ("many", "valid integer"),
+        "Times it may ask back": ("2.5", "valid integer"),
+    }
+    with site.context() as context, watched(context.new_page(), site.url, ("422",)) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        form = page.locator("#profile")
+        for label, (value, sentence) in wrong.items():
+            for group in ("Requests", "Budget of a turn", "Planning"):
+                opened(page, group)
+            page.get_by_label("Role", exact=True).fill("kept")
+            field = form.get_by_label(label, exact=True)
+            good = field.input_value()
+            field.fill(value)
+            save(page)
+            expect(field).to_have_attribute("aria-invalid", "true")
+            expect(field).to_have_accessible_description(re.compile(re.escape(sentence)))
+            expect(field).to_be_visible()
+            expect(field).to_have_value(value)
+            expect(form.get_by_label("Role", exact=True)).to_have_value("kept")
+            field.fill(good)
+        assert findings(page) == []
+    assert of(site, mine.agent_id) == before
+
+
+def test_what_someone_else_changed_is_shown_and_what_was_typed_stays(site: Site):
+    mine = make(site)
+    path = f"/api/agents/{mine.agent_id}"
+    with site.context() as context, watched(context.new_page(), site.url, ("412",)) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        site.api("PATCH", path, json={"name": "Theirs", "budget": {"seconds": 20}, "language": "ru"})
+        form = page.locator("#profile")
+        form.get_by_label("Name", exact=True).fill("Mine")
+        save(page)
+        expect(form.get_by_role("alert")).to_contain_text("It has changed since you read it")
+        expect(form.get_by_role("alert")).to_be_in_viewport()
+        expect(form.get_by_label("Name", exact=True)).to_have_value("Mine")
+        expect(form.get_by_label("Name", exact=True)).to_have_accessible_description(re.compile("it is now: Theirs"))
+        expect(form.get_by_label("Language", exact=True)).to_have_value("ru")
+        expect(form.get_by_label("Seconds")).to_have_value("20")
+        expect(form.get_by_label("Seconds")).to_be_visible()
+        assert of(site, mine.agent_id)["name"] == "Theirs"
+        assert findings(page) == []
+        save(page)
+        expect(page.get_by_role("alert")).to_have_count(0)
+    after = of(site, mine.agent_id)
+    assert (after["name"], after["language"], after["budget"]["seconds"]) == ("Mine", "ru", 20)
+
+
+def test_those_who_may_not_change_an_agent_read_its_settings(site: Site):
+    mine = make(site)
+    settings = {"language": "vi", "parameters": {"temperature": 0.3}, "budget": {"tokens": 5000}}
+    site.api("PATCH", f"/api/agents/{mine.agent_id}", json=settings)
+    site.api("POST", "/api/users", json={"userId": "reader", "name": "Reader", "role": "viewer"})
+    with site.context(cookies=site.cookies_of("reader")) as context:
+        page = context.new_page()
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        for fact in ("Temperature0.3", "Tokens5000", "Languagevi"):
+            expect(page.locator(".facts")).to_contain_text(fact)
+        expect(page.locator("#profile")).to_have_count(0)
+        answer = page.request.post(f"{site.url}/agents/{mine.agent_id}/profile", form={"name": "Mine"})
+        assert answer.status == 403
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "field"), [("ru", "Настройки", "Самый длинный ответ"), ("vi", "Cài đặt", "Câu trả lời dài")]
+)
+def test_the_settings_speak_the_language_that_was_chosen(site: Site, language: str, heading: str, field: str):
+    mine = make(site)
+    cookies = [*site.cookies, {"name": "preceptor_language", "value": language, "url": site.url}]
+    with site.tab(cookies=cookies) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        expect(page.locator("#profile").get_by_role("heading")).to_have_text(heading)
+        page.locator("#profile summary").first.click()
+        expect(page.get_by_label(field)).to_be_visible()
