@@ -104,10 +104,10 @@ def test_what_an_agent_cannot_be_is_said_at_its_field_and_nothing_is_lost(site: 
     before = of(site, mine.agent_id)
     wrong = {
         "Model": ("nobody:such", "nobody"),
-        "Temperature": ("9", "less than or equal to 2"),
+        "Temperature": ("9", "It must be at most 2."),
         "Messages shown at most": ("0", "at least 1"),
-        "Tokens": ("many", "valid integer"),
-        "Times it may ask back": ("2.5", "valid integer"),
+        "Tokens": ("many", "It must be a whole number."),
+        "Times it may ask back": ("2.5", "It must be a whole number."),
     }
     with site.context() as context, watched(context.new_page(), site.url, ("422",)) as page:
         page.goto(f"{site.url}/agents/{mine.agent_id}")

@@ -46,17 +46,17 @@ def in_templates() -> dict[str, str | None]:
 
 
 def in_code() -> dict[str, str | None]:
-    """What is passed to `msg`, `say`, `count` and `forms`."""
+    """What is passed to `msg`, `say`, `count` and `forms`, and anywhere to `phrased`."""
     found: dict[str, str | None] = {}
-    for file in HERE.rglob("*.py"):
+    for file in HERE.parents[1].rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            if name in {"msg", "say"} and texts:
+            if texts and (name == "phrased" or (name in {"msg", "say"} and HERE in file.parents)):
                 found[texts[0]] = None
-            elif name in {"count", "forms"} and len(texts) > 1:
+            elif name in {"count", "forms"} and HERE in file.parents and len(texts) > 1:
                 found[texts[0]] = texts[1]
     return found
 

@@ -72,6 +72,21 @@ class PreceptorError(Exception):
         return partial(type(self), **vars(self)), ()
 
 
+class Phrased(str):
+    """A sentence that knows its pattern and its facts, so that pages can say the same in another language."""
+
+    __slots__ = ("facts", "pattern")
+    pattern: str
+    facts: dict[str, Any]
+
+
+def phrased(pattern: str, **facts: Any) -> Phrased:
+    """An English sentence with its blanks, `%(name)s`, filled in."""
+    said = Phrased(pattern % facts)
+    said.pattern, said.facts = pattern, facts
+    return said
+
+
 class Malformed(PreceptorError):
     code = "malformed_json"
 

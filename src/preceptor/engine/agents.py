@@ -7,7 +7,7 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent
-from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError
 from preceptor.domain.ids import AgentId, AssignmentId
 from preceptor.domain.instructions.assignment import NewAssignment
 from preceptor.domain.instructions.effective import Assignment
@@ -94,19 +94,19 @@ class Agents(msgspec.Struct, frozen=True):
             for name in wanted:
                 models.check(name)
 
-    async def problems(self, change: AgentChange) -> dict[str, str]:
+    async def problems(self, change: AgentChange) -> dict[str, PreceptorError]:
         """What is wrong with a change of models and plans, by the field as the API names it. Nothing is changed."""
 
-        async def program(work: Work) -> dict[str, str]:
-            found = dict[str, str]()
+        async def program(work: Work) -> dict[str, PreceptorError]:
+            found = dict[str, PreceptorError]()
             fallbacks = {f"fallbackModels.{place}": name for place, name in enumerate(change.fallback_models or ())}
             for field, name in {"model": change.model, **fallbacks}.items():
                 try:
                     await self._check_models(work, name)
                 except Invalid as problem:
-                    found[field] = str(problem)
+                    found[field] = problem
             for action, problem in (await unusable(work, change.sgr)).items():
-                found[f"sgr.templateInstructions.{to_camel(action.value)}"] = str(problem)
+                found[f"sgr.templateInstructions.{to_camel(action.value)}"] = problem
             return found
 
         return await self.session.read(program)

@@ -1,9 +1,10 @@
 """What an instruction says."""
 
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from preceptor.domain.errors import Invalid
 from preceptor.domain.value import ANY_TEXT, FROM_JSON, VISIBLE_TEXT, Value
@@ -139,14 +140,34 @@ def is_locked(constraint: WrittenConstraint) -> bool:
 Kind = TypeVar("Kind", bound=Value)
 
 
+class Misfit(Invalid):
+    """Something that was sent and cannot be: `where`, `kind` and `limits` as pydantic names them."""
+
+    code: ClassVar[str] = "invalid"
+    where: str = ""
+    kind: str = ""
+    limits: tuple[tuple[str, str | int | float], ...] = ()
+
+    @property
+    def blank(self) -> bool:
+        return self.kind == "string_pattern_mismatch" and ("pattern", VISIBLE_TEXT) in self.limits
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.sentence}" if self.where else self.sentence
+
+
+def misfit(told: ErrorDetails) -> Misfit:
+    said = ((name, value) for name, value in told.get("ctx", {}).items() if isinstance(value, str | int | float))
+    where = ".".join(str(place) for place in told["loc"])
+    return Misfit(f"{told['msg']}.", where, told["type"], tuple(said))
+
+
 def checked(kind: type[Kind], fields: dict[str, Any]) -> Kind:
     """Build a value from what someone sent; what cannot be is `Invalid` and says where."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(str(place) for place in first["loc"])
-        raise Invalid(f"{where}: {first['msg']}.") from None
+        raise misfit(error.errors(include_url=False, include_input=False)[0]) from None
 
 
 def patched(content: Content, patch: dict[str, Any]) -> Content:

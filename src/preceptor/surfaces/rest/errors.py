@@ -12,7 +12,7 @@ from preceptor.domain.errors import PreceptorError
 from preceptor.domain.value import VISIBLE_TEXT
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
-BLANK = "There must be something in it that can be seen"
+_BLANK = "There must be something in it that can be seen"
 _STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -41,7 +41,7 @@ def _complaint(said: dict[str, Any]) -> Complaint:
     place, *path = said["loc"]
     where = pointer(path) if place == "body" else str(path[0])
     message = str(said["msg"]).removeprefix("Value error, ").removesuffix(".")
-    return Complaint(path=where or "/", message=BLANK if VISIBLE_TEXT in message else message)
+    return Complaint(path=where or "/", message=_BLANK if VISIBLE_TEXT in message else message)
 
 
 def pointer(path: list[str | int]) -> str:

@@ -1,15 +1,20 @@
 """What people are told when something did not work: one page, with a sentence and where to go from here."""
 
+from typing import cast
+
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
 from preceptor.domain.errors import PreceptorError, Unauthenticated
+from preceptor.domain.instructions.content import misfit
 from preceptor.surfaces.problems import Problem, headers_of
 from preceptor.surfaces.rest import errors
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.rendering import PART, look, page
+from preceptor.surfaces.web.sentences import failure
 
 PROGRAMS = ("/api", "/v1", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
 """Where no browser looks for a page."""
@@ -17,7 +22,7 @@ OVER = msg("You are not signed in any more. Copy what you have written, then rel
 
 
 def failure_page(request: Request, error: PreceptorError | RequestValidationError) -> Response:
-    problem = errors.problem_for(error)
+    problem = _in_words(request, error)
     if PART in request.headers:  # a script asks: it shows the sentence where it is
         over = isinstance(error, Unauthenticated)
         detail = look(request).speaker.say(OVER) if over else problem.detail
@@ -46,6 +51,15 @@ def wants_page(request: Request) -> bool:
     path = request.url.path
     known = any(path == program or path.startswith(program + "/") for program in PROGRAMS)
     return not known and "text/html" in request.headers.get("accept", "")
+
+
+def _in_words(request: Request, error: PreceptorError | RequestValidationError) -> Problem:
+    """What the API would say, in the language of whoever looks."""
+    problem, speaker = errors.problem_for(error), look(request).speaker
+    if isinstance(error, PreceptorError):
+        return problem.model_copy(update={"detail": failure(speaker, error)})
+    found = [misfit({**one, "loc": one["loc"][1:]}) for one in cast("list[ErrorDetails]", error.errors())]
+    return problem.model_copy(update={"detail": " ".join(failure(speaker, one) for one in found) or problem.detail})
 
 
 def _told(request: Request, problem: Problem) -> Response:

@@ -19,6 +19,7 @@ from preceptor.surfaces.rest.bodies import given, read_body
 from preceptor.surfaces.rest.files import Upload, read_page
 from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation
 from preceptor.surfaces.web.failures import failure_page
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.rendering import look_of
 
 COOKIE = "preceptor_session"
@@ -33,7 +34,7 @@ class CrossSite(Refused):
     needs: str = "same-origin"
 
     def __str__(self) -> str:
-        return "This form was sent from another site, so nothing was done. Open the page here and send it again."
+        return msg("This form was sent from another site, so nothing was done. Open the page here and send it again.")
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -136,7 +137,7 @@ async def _form(request: Request, gate: Gate) -> Form:
     try:
         fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
-        raise Invalid("The form could not be read. Open the page again and repeat the change.") from None
+        raise Invalid(msg("The form could not be read. Open the page again and repeat the change.")) from None
     return Form(tuple((name, value.replace("\r\n", "\n")) for name, value in fields))
 
 

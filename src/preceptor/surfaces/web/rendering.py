@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from preceptor.surfaces.web import assets
 from preceptor.surfaces.web.languages import NAMES, SPEAKERS, Speaker
 from preceptor.surfaces.web.markdown import markdown
 from preceptor.surfaces.web.navigation import entries_for
+from preceptor.surfaces.web.sentences import coded, failure
 
 TEMPLATES = Path(__file__).parent / "templates"
 LANGUAGE, THEME = "preceptor_language", "preceptor_theme"
@@ -133,6 +134,8 @@ def environment(language: str) -> Environment:
         "json": _json,
         "brief": _briefly(speaker),
         "words": speaker.say,
+        "failure": partial(failure, speaker),
+        "coded": partial(coded, speaker),
     }
     return made
 

@@ -24,8 +24,10 @@ from preceptor.engine.preconditions import check
 from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.sentences import faults_in
 from preceptor.surfaces.web.views import profiles
 from preceptor.surfaces.web.views.answering import (
     ENDS,
@@ -33,7 +35,6 @@ from preceptor.surfaces.web.views.answering import (
     answering_of,
     answers_in,
     change_of,
-    faults_in,
 )
 from preceptor.surfaces.web.views.assigned import Card, card_of, change_in, filled_in, reordered
 from preceptor.surfaces.web.views.diff import Block, from_unified
@@ -128,7 +129,7 @@ async def change_profile(agent_id: Name, request: Request, preceptor: ThePrecept
     except ValidationError as error:
         wrong = faults_in(error)
     except InvalidHistorySize as error:
-        wrong = {"parameters.maxHistorySize": str(error)}
+        wrong = {"parameters.maxHistorySize": error}
     if wrong:
         return await _page(request, preceptor, named, State(profile=profiles.with_faults(given, wrong)))
     return RedirectResponse(f"/agents/{agent_id}#profile", 303)
@@ -295,5 +296,5 @@ def _everyones(preceptor: Preceptor) -> profiles.Everyones:
 def _priorities(form: Form) -> dict[FamilyId, int]:
     written = {name.removeprefix("priority."): value for name, value in form.fields if name.startswith("priority.")}
     if not all(value.lstrip("-").isdecimal() and len(value) < 11 for value in written.values()):
-        raise Invalid("A priority is a whole number. Open the page again and repeat the change.")
+        raise Invalid(msg("A priority is a whole number. Open the page again and repeat the change."))
     return {FamilyId(family): int(value) for family, value in written.items()}

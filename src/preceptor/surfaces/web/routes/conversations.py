@@ -13,7 +13,7 @@ from preceptor.domain.agents import DEFAULT_AGENT
 from preceptor.domain.conversations.compaction import Dropping, Squashing, Strategy
 from preceptor.domain.conversations.conversation import Status
 from preceptor.domain.conversations.view import Change
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.domain.ownership import Permission
@@ -25,6 +25,7 @@ from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
 from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, page
 from preceptor.surfaces.web.telling import Since, frames
@@ -218,7 +219,7 @@ async def archive(conversation_id: Name, preceptor: ThePreceptor) -> Response:
 
 async def _renamed(preceptor: Preceptor, conversation_id: str, title: str) -> None:
     if not title or len(title) > 300 or "\x00" in title:
-        raise Invalid("A title has 1 to 300 characters. Write one, or leave it as it is.")
+        raise Invalid(msg("A title has 1 to 300 characters. Write one, or leave it as it is."))
     await preceptor.conversations.change(ConversationId(conversation_id), title=title)
 
 
@@ -237,7 +238,8 @@ async def _parts(preceptor: Preceptor, form: Form) -> list[AnyPart]:
 def _text(form: Form) -> str:
     text = form.one("text").strip()
     if not text or len(text) > LONGEST_TEXT or "\x00" in text:
-        raise Invalid(f"A message has 1 to {LONGEST_TEXT} characters. Write something and send it again.")
+        told = phrased("A message has 1 to %(most)s characters. Write something and send it again.", most=LONGEST_TEXT)
+        raise Invalid(told)
     return text
 
 
@@ -246,14 +248,14 @@ def _chosen(form: Form) -> Dropping | Squashing:
     named = {"message_ids": form.all("message"), "spans": form.all("span")}
     chosen: dict[str, Any] = {name: ids for name, ids in named.items() if ids}
     if not chosen:
-        raise Invalid("No step is selected. Select at least one, then repeat.")
+        raise Invalid(msg("No step is selected. Select at least one, then repeat."))
     text = form.one("summary").strip()
     try:
         if form.one("how") != "squash":
             return Dropping(strategy=Strategy.DROP, **chosen)
         return Squashing(strategy=Strategy.SUMMARIZE if text else Strategy.DISTILL, text=text or None, **chosen)
     except ValidationError:
-        raise Invalid("These steps cannot be cleaned up so. Open the conversation again and repeat.") from None
+        raise Invalid(msg("These steps cannot be cleaned up so. Open the conversation again and repeat.")) from None
 
 
 def _earlier(thread: Thread, first: str) -> int | None:

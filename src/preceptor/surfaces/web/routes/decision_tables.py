@@ -33,7 +33,7 @@ async def show(
         name.removeprefix("fact."): text for name, text in request.query_params.items() if name.startswith("fact.")
     }
     tried = next((one for one in tables if one.table_id == table), None)
-    decided, problem = await _decided(preceptor, tried, facts, agent) if tried and facts else (None, "")
+    decided, problem = await _decided(preceptor, tried, facts, agent) if tried and facts else (None, None)
     fired = await _fired(request, preceptor, agent, days)
     return page(
         request,
@@ -55,16 +55,16 @@ async def show(
 
 async def _decided(
     preceptor: Preceptor, table: ShownTable, facts: dict[str, str], agent: str
-) -> tuple[Decided | None, str]:
+) -> tuple[Decided | None, Invalid | None]:
     given: dict[str, Any] = {}
     for one in table.inputs:
         text = facts.get(one.name, "")
         given[one.name] = number(text) if one.values is None else text
     try:
         case = checked(TableTest, {"facts": given, "agentId": agent or None})
-        return await preceptor.reasoning.test(table.table_id, case), ""
+        return await preceptor.reasoning.test(table.table_id, case), None
     except Invalid as error:
-        return None, str(error)
+        return None, error
 
 
 async def _fired(request: Request, preceptor: Preceptor, agent: str, days: str) -> Metrics | None:

@@ -21,6 +21,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, page
 from preceptor.surfaces.web.views.diff import changes_in, compared, from_unified
@@ -63,7 +64,7 @@ class Desk(msgspec.Struct, frozen=True):
 
     def said(self) -> Authored:
         if not self.draft.fields["name"].strip():
-            raise Invalid("An instruction needs a name.")
+            raise Invalid(msg("An instruction needs a name."))
         return checked(Authored, said_in(self.draft, self.base))
 
 
@@ -129,7 +130,7 @@ async def _saved(desk: Desk, form: Form) -> Response:
         made = await instructions.create(checked(NewInstruction, fields))
         return RedirectResponse(f"/instructions/{made.family_id}", 303)
     if not changelog:
-        raise Invalid("Say in a few words what changes: the changelog is what others read.")
+        raise Invalid(msg("Say in a few words what changes: the changelog is what others read."))
     about = {"changelog": changelog, "status": status, "bump": form.one("bump") or None}
     revision = checked(Revision, said_in(desk.draft, desk.base) | about)
     if bump_for(desk.base, said) is not None:
@@ -164,14 +165,14 @@ async def _editor(desk: Desk, problem: PreceptorError | None = None) -> Response
     )
 
 
-async def _told(desk: Desk) -> tuple[list[Section], str]:
+async def _told(desk: Desk) -> tuple[list[Section], PreceptorError | None]:
     """What would be told; or why that cannot be said of what stands in the form."""
     try:
         agent = AgentId(desk.agent) if desk.agent else None
         named = desk.base.family_id if desk.base else None
-        return sections(await desk.preceptor.trials.preview(desk.said(), named, agent)), ""
+        return sections(await desk.preceptor.trials.preview(desk.said(), named, agent)), None
     except (Invalid, NotFound) as error:
-        return [], str(error)
+        return [], error
 
 
 async def _review(desk: Desk, against: str) -> Response:

@@ -16,6 +16,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.engine.compiled import Told
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages
 from preceptor.surfaces.web.rendering import Call, look, page
 from preceptor.surfaces.web.views.diff import changes_in, compared
@@ -97,7 +98,7 @@ async def _in_arm(preceptor: Preceptor, agent_id: AgentId, arm: str) -> Told:
     preceptor.session.caller.require(Permission.EXPERIMENT_RUN)
     experiment_id, _, named = arm.partition(":")
     if named not in set(Arm):
-        raise Invalid("That is not an arm. Write it as EXPERIMENT:control or EXPERIMENT:variant.")
+        raise Invalid(msg("That is not an arm. Write it as EXPERIMENT:control or EXPERIMENT:variant."))
     return await preceptor.experiments.told(ExperimentId(experiment_id), agent_id, Arm(named))
 
 
@@ -109,4 +110,4 @@ def moment_of(text: str) -> datetime | None:
         found = datetime.fromisoformat(text.strip().replace(" ", "T"))
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise Invalid("That is not a moment. Write it as 2030-01-31T12:00.") from None
+        raise Invalid(msg("That is not a moment. Write it as 2030-01-31T12:00.")) from None

@@ -107,7 +107,7 @@ async def stop(experiment_id: Name, preceptor: ThePreceptor) -> Response:
 async def promote(experiment_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     """Show what it would change or, with `do=save`, make it so."""
     if form.one("arm") not in set(Arm):
-        raise Invalid("Say which arm is to be promoted: control or variant.")
+        raise Invalid(msg("Say which arm is to be promoted: control or variant."))
     arm = Arm(form.one("arm"))
     try:
         if form.one("do") != "save":

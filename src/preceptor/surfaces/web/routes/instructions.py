@@ -15,6 +15,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, page
 from preceptor.surfaces.web.views.wording import LABELS, marked
@@ -88,7 +89,7 @@ async def show(instruction_id: Name, request: Request, preceptor: ThePreceptor) 
 @needs(Permission.INSTRUCTION_WRITE)
 async def rate(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
     if form.one("score") not in {"1", "2", "3", "4", "5"}:
-        raise Invalid("A score is a number from 1 to 5.")
+        raise Invalid(msg("A score is a number from 1 to 5."))
     await preceptor.instructions.rate(instruction_id, score=int(form.one("score")))
     return _back(instruction_id)
 
@@ -97,7 +98,7 @@ async def rate(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> 
 @needs(Permission.INSTRUCTION_WRITE)
 async def set_status(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
     if form.one("status") not in set(Status):
-        raise Invalid("There is no such status. Choose one of those on the page.")
+        raise Invalid(msg("There is no such status. Choose one of those on the page."))
     await preceptor.instructions.set_status(instruction_id, Status(form.one("status")), _if_match(form))
     return _back(instruction_id)
 

@@ -11,6 +11,7 @@ from preceptor.domain.ownership import Permission, Role
 from preceptor.domain.phrases import LANGUAGES
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, open_to_anyone
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm, own_path
 from preceptor.surfaces.web.rendering import LANGUAGE, THEME, THEMES, Call, look, page
 
@@ -44,7 +45,7 @@ async def mint(request: Request, preceptor: ThePreceptor, form: TheForm) -> Resp
     try:
         wanted = NewKey(name=form.one("name"), role=Role(form.one("role")))
     except (ValidationError, ValueError):
-        raise Invalid("A key needs a name and a role. Fill in both.") from None
+        raise Invalid(msg("A key needs a name and a role. Fill in both.")) from None
     return await _page(request, preceptor, await preceptor.keys.mint(wanted))
 
 

@@ -110,11 +110,13 @@ async def _page(
     )
 
 
-async def _told(preceptor: Preceptor, template: Template, given: dict[str, str]) -> tuple[list[Section], str]:
+async def _told(
+    preceptor: Preceptor, template: Template, given: dict[str, str]
+) -> tuple[list[Section], Invalid | None]:
     try:
-        return sections(await preceptor.trials.preview(filled(template, _wish(template, given)))), ""
+        return sections(await preceptor.trials.preview(filled(template, _wish(template, given)))), None
     except Invalid as error:
-        return sections(await preceptor.trials.preview(template)), str(error)
+        return sections(await preceptor.trials.preview(template)), error
 
 
 def _text(value: object) -> str:

@@ -14,12 +14,12 @@ from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.shown import Instruction
 from preceptor.domain.instructions.trial import Mode, NewTrial, Trial
 from preceptor.domain.ownership import Permission
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, look, page, render
+from preceptor.surfaces.web.sentences import failure
 from preceptor.surfaces.web.views.diff import compared
 from preceptor.surfaces.web.views.editing import value_of
 
@@ -145,6 +145,6 @@ async def _heard(request: Request, bench: Bench, trial: NewTrial) -> AsyncGenera
         html = render(look(request), "parts/trial.html", chosen=bench.chosen, **results)
         yield msgspec.json.encode({"html": html}) + b"\n"
     except PreceptorError as error:
-        yield msgspec.json.encode({"problem": problem_of(error).detail}) + b"\n"
+        yield msgspec.json.encode({"problem": failure(look(request).speaker, error)}) + b"\n"
     finally:
         running.cancel()

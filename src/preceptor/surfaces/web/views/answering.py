@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from pydantic import ValidationError
 
 from preceptor.domain.agents import Agent, AgentChange
+from preceptor.domain.errors import PreceptorError
 from preceptor.domain.reasoning.policy import SgrPolicy
-from preceptor.domain.value import VISIBLE_TEXT
-from preceptor.surfaces.rest.errors import BLANK
 from preceptor.surfaces.web.languages import msg
 
 FALLBACKS, TEMPLATES = "fallbackModels", "sgr.templateInstructions"
@@ -28,7 +26,7 @@ class Answering(msgspec.Struct, frozen=True):
 
     fallbacks: tuple[str, ...]
     templates: Mapping[str, str]
-    wrong: Mapping[str, str] = {}
+    wrong: Mapping[str, PreceptorError] = {}
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -56,13 +54,3 @@ def change_of(form: Answering, agent: Agent, everyones: SgrPolicy) -> AgentChang
     wish: dict[str, Any] = {"fallbackModels": list(form.fallbacks), "sgr": policy}
     change = AgentChange.model_validate(wish)
     return change.model_copy(update={"sgr": None}) if change.sgr == everyones else change
-
-
-def faults_in(error: ValidationError) -> dict[str, str]:
-    """What is wrong, by the field as the API names it."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    return {".".join(map(str, one["loc"])): f"{_seen(one['msg'])}." for one in found}
-
-
-def _seen(message: str) -> str:
-    return BLANK if VISIBLE_TEXT in message else message

@@ -6,6 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from preceptor.domain.agents import Agent
+from preceptor.domain.errors import PreceptorError
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.value import Value
@@ -75,7 +76,7 @@ class Profile(msgspec.Struct, frozen=True):
     """What stands in the form; by field, what is wrong with it, and what someone else made of it meanwhile."""
 
     fields: Mapping[str, str]
-    wrong: Mapping[str, str] = {}
+    wrong: Mapping[str, PreceptorError] = {}
     meanwhile: Mapping[str, str] = {}
 
     def opens(self, group: str) -> bool:
@@ -129,14 +130,14 @@ def merged(given: Mapping[str, str], was: Mapping[str, str], now: Profile) -> Pr
     return Profile(fields, meanwhile=changed)
 
 
-def with_faults(given: Mapping[str, str], faults: Mapping[str, str]) -> Profile:
+def with_faults(given: Mapping[str, str], faults: Mapping[str, PreceptorError]) -> Profile:
     """Each complaint at the field it is about, also where it is about one word of many."""
-    wrong: dict[str, str] = {}
-    for place, sentence in faults.items():
+    wrong: dict[str, PreceptorError] = {}
+    for place, fault in faults.items():
         name = place
         while name not in LABELS and "." in name:
             name = name.rpartition(".")[0]
-        wrong.setdefault(name, sentence)
+        wrong.setdefault(name, fault)
     return Profile(given, wrong)
 
 
