@@ -1,11 +1,19 @@
 """The settings of an agent on its page: changed there, refused at their fields, and never overwritten unseen."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from preceptor.domain.agents import Agent
+from preceptor.domain.ids import AgentId, OrgId, UserId
+from preceptor.domain.ownership import Owner
+from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
+from preceptor.domain.reasoning.verdict import Mode
+from preceptor.surfaces.web.views.answering import Answering, change_of
+from preceptor.surfaces.web.views.profiles import Everyones, change_in, profile_of
 from tests.web.browsing import Site, findings, watched
 from tests.web.library import make
 
@@ -180,3 +188,35 @@ def test_the_settings_speak_the_language_that_was_chosen(site: Site, language: s
         expect(page.locator("#profile").get_by_role("heading")).to_have_text(heading)
         page.locator("#profile summary").first.click()
         expect(page.get_by_label(field)).to_be_visible()
+
+
+AGENT = Agent(
+    agent_id=AgentId("ada"),
+    name="Ada",
+    role="assistant",
+    capabilities=(),
+    permissions=(),
+    guard=GuardPolicy(answers=True),
+    sgr=SgrPolicy(max_clarifications=7),
+    owner=Owner(org_id=OrgId("default"), user_id=UserId("admin")),
+    created_at=datetime(2030, 1, 1, tzinfo=UTC),
+    updated_at=datetime(2030, 1, 1, tzinfo=UTC),
+    revision=1,
+)
+
+
+def test_an_agent_goes_on_following_the_installation_in_what_it_does_not_say():
+    everyones = Everyones(GuardPolicy(mode=Mode.REPORT), SgrPolicy())
+    shown = profile_of(AGENT, everyones).fields
+    assert (shown["guard.mode"], shown["guard.answers"]) == ("report", "on")
+    wish = {**shown, "guard.toolResults": "on"}
+    assert change_in(wish, AGENT, everyones) == {"guard": {"answers": True, "toolResults": True}}
+    assert change_in({**shown, "guard.answers": ""}, AGENT, everyones) == {"guard": None}
+    assert change_in({**shown, "sgr.maxClarifications": "2"}, AGENT, everyones) == {"sgr": None}
+    assert change_in(shown, AGENT, everyones) == {}
+
+
+def test_the_wording_of_plans_leaves_the_rest_of_the_policy_to_the_installation():
+    change = change_of(Answering((), {"clarify": "Polite"}), AGENT, SgrPolicy())
+    assert change.sgr is not None
+    assert change.sgr.model_fields_set == {"max_clarifications", "template_instructions"}

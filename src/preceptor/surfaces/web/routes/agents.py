@@ -15,8 +15,7 @@ from preceptor.domain.history.errors import InvalidHistorySize
 from preceptor.domain.ids import AgentId, FamilyId
 from preceptor.domain.instructions.assignment import AgentAssignment, AssignmentChange, NewAssignment
 from preceptor.domain.instructions.content import WrittenConstraint, checked
-from preceptor.domain.instructions.effective import Notice
-from preceptor.domain.instructions.impact import AssignmentQuestion, PromptChange
+from preceptor.domain.instructions.impact import AssignmentQuestion
 from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
@@ -36,28 +35,13 @@ from preceptor.surfaces.web.views.answering import (
     answers_in,
     change_of,
 )
-from preceptor.surfaces.web.views.assigned import Card, card_of, change_in, filled_in, reordered
-from preceptor.surfaces.web.views.diff import Block, from_unified
+from preceptor.surfaces.web.views.assigned import Card, Effect, card_of, change_in, filled_in, reordered
 
 router = Pages("/agents")
 AT_ONCE = 50
 MOST = 200
 NEW, ORDER = "new", "order"
 NEW_FIELDS = ("name", "agentId", "model")
-
-
-class Effect(msgspec.Struct, frozen=True):
-    """What a change that is not made yet would do. `of` is the assignment, `new`, or `order`."""
-
-    of: str
-    change: PromptChange | None
-    warnings: tuple[Notice, ...] = ()
-    removes: bool = False
-    problem: str = ""
-
-    @property
-    def blocks(self) -> list[Block]:
-        return from_unified(self.change.diff) if self.change else []
 
 
 class State(msgspec.Struct, frozen=True):

@@ -1,7 +1,6 @@
 """How an agent answers, as a form: the models in place of its own, and who words its plans."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -9,6 +8,7 @@ from preceptor.domain.agents import Agent, AgentChange
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.surfaces.web.languages import msg
+from preceptor.surfaces.web.views.profiles import in_force, said_by
 
 FALLBACKS, TEMPLATES = "fallbackModels", "sgr.templateInstructions"
 MOST_FALLBACKS = 5
@@ -35,7 +35,7 @@ class Answering(msgspec.Struct, frozen=True):
 
 
 def answering_of(agent: Agent, everyones: SgrPolicy) -> Answering:
-    names = (agent.sgr or everyones).template_instructions.model_dump(mode="json")
+    names = in_force(agent.sgr, everyones).template_instructions.model_dump(mode="json")
     return Answering(agent.fallback_models, names)
 
 
@@ -48,9 +48,10 @@ def answers_in(fields: Sequence[tuple[str, str]]) -> Answering:
 
 
 def change_of(form: Answering, agent: Agent, everyones: SgrPolicy) -> AgentChange:
-    """Where plans are worded as for everyone, and all else is as for everyone, the agent has no policy of its own."""
-    before = agent.sgr or everyones
-    policy = before.model_dump(mode="json") | {"templateInstructions": dict(form.templates)}
-    wish: dict[str, Any] = {"fallbackModels": list(form.fallbacks), "sgr": policy}
-    change = AgentChange.model_validate(wish)
-    return change.model_copy(update={"sgr": None}) if change.sgr == everyones else change
+    """Where plans are worded as for everyone, its policy says nothing of that; one that says nothing is none."""
+    named = {"templateInstructions": dict(form.templates)}
+    usual = everyones.template_instructions.model_dump(mode="json")
+    policy = said_by(agent.sgr) | named
+    if named["templateInstructions"] == usual:
+        del policy["templateInstructions"]
+    return AgentChange.model_validate({"fallbackModels": list(form.fallbacks), "sgr": policy or None})

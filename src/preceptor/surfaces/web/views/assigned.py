@@ -7,6 +7,9 @@ import msgspec
 
 from preceptor.domain.instructions.assignment import AgentAssignment
 from preceptor.domain.instructions.content import WrittenConstraint, id_of, is_locked, text_of
+from preceptor.domain.instructions.effective import Notice
+from preceptor.domain.instructions.impact import PromptChange
+from preceptor.surfaces.web.views.diff import Block, from_unified
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -27,6 +30,20 @@ class Card(msgspec.Struct, frozen=True):
     guidelines: tuple[str, ...]
     rules: tuple[Rule, ...]
     reason: str
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a change that is not made yet would do. `of` is the assignment, `new`, or `order`."""
+
+    of: str
+    change: PromptChange | None
+    warnings: tuple[Notice, ...] = ()
+    removes: bool = False
+    problem: str = ""
+
+    @property
+    def blocks(self) -> list[Block]:
+        return from_unified(self.change.diff) if self.change else []
 
 
 def card_of(assignment: AgentAssignment, constraints: Sequence[WrittenConstraint]) -> Card:

@@ -1,7 +1,7 @@
 """An agent's settings as a form: who it is, and how it is asked, guarded, planned and kept within bounds."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -9,10 +9,11 @@ from preceptor.domain.agents import Agent
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
-from preceptor.domain.value import Value
+from preceptor.domain.value import Value, told
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.views.editing import number
 
+Policy = TypeVar("Policy", GuardPolicy, SgrPolicy)
 DELEGATE = "delegate"
 ON = "on"
 LABELS = {
@@ -85,9 +86,9 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 def profile_of(agent: Agent, everyones: Everyones) -> Profile:
-    told = {
-        "guard": _json(agent.guard or everyones.guard),
-        "sgr": _json(agent.sgr or everyones.sgr),
+    policies = {
+        "guard": _json(in_force(agent.guard, everyones.guard)),
+        "sgr": _json(in_force(agent.sgr, everyones.sgr)),
         "parameters": agent.parameters.as_said if agent.parameters else {},
         "budget": _json(agent.budget) if agent.budget else {},
     }
@@ -95,7 +96,7 @@ def profile_of(agent: Agent, everyones: Everyones) -> Profile:
         "permissions": [one for one in agent.permissions if one != DELEGATE],
         DELEGATE: DELEGATE in agent.permissions,
     }
-    return Profile({name: _text(_at(own | told, name)) for name in LABELS})
+    return Profile({name: _text(_at(own | policies, name)) for name in LABELS})
 
 
 def filled_in(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -113,9 +114,9 @@ def change_in(given: Mapping[str, str], agent: Agent, everyones: Everyones) -> d
     if touched & {DELEGATE, "permissions"}:
         change["permissions"] = [*([DELEGATE] if given[DELEGATE] else []), *_words(given["permissions"])]
     if "guard" in touched:
-        change["guard"] = _policy(given, "guard", agent.guard, everyones.guard)
+        change["guard"] = _policy(given, before, "guard", agent.guard, everyones.guard)
     if "sgr" in touched:
-        change["sgr"] = _policy(given, "sgr", agent.sgr, everyones.sgr)
+        change["sgr"] = _policy(given, before, "sgr", agent.sgr, everyones.sgr)
     if "parameters" in touched:
         change["parameters"] = _said(given, "parameters", agent.parameters.as_said if agent.parameters else {})
     if "budget" in touched:
@@ -163,6 +164,15 @@ def was_in(text: str) -> dict[str, str]:
         return {}
 
 
+def in_force(own: Policy | None, everyones: Policy) -> Policy:
+    """The policy of an agent: its own where that says something, else the installation's."""
+    return everyones if own is None else everyones.model_copy(update=told(own))
+
+
+def said_by(own: Value | None) -> dict[str, Any]:
+    return {} if own is None else own.model_dump(mode="json", exclude_unset=True)
+
+
 def _json(value: Value) -> dict[str, Any]:
     return value.model_dump(mode="json")
 
@@ -188,14 +198,18 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _policy(given: Mapping[str, str], group: str, own: Value | None, everyones: Value) -> dict[str, Any] | None:
-    """A policy that is as for everyone is none of its own."""
-    said: dict[str, Any] = _json(own or everyones)
+def _policy(
+    given: Mapping[str, str], before: Mapping[str, str], group: str, own: Value | None, everyones: Value
+) -> dict[str, Any] | None:
+    """What it says of its own: where it says nothing it goes on following the installation. Nothing at all is None."""
+    said, usual = said_by(own), _json(everyones)
     for name in LABELS:
         of, _, field = name.partition(".")
-        if of == group:
+        if of == group and given[name] != before[name]:
             said[field] = bool(given[name]) if name in TICKS else number(given[name])
-    return None if said == _json(everyones) else said
+            if said[field] == usual[field]:
+                del said[field]
+    return said or None
 
 
 def _said(given: Mapping[str, str], group: str, before: Mapping[str, Any]) -> dict[str, Any] | None:
