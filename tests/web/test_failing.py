@@ -167,3 +167,19 @@ def test_what_is_wrong_with_an_execution_is_said_in_vietnamese(site: Site):
         page.locator("textarea[name='asked']").fill('{"type": ')
         page.locator("main form button").last.click()
         expect(page.get_by_role("alert")).to_contain_text("Không đọc được JSON tại dòng 1")
+
+
+def test_a_sentence_that_only_one_place_says_is_said_with_its_facts_in_russian(site: Site):
+    mine = make(site)
+    with site.context(**spoken(site, "ru")) as context, watched(context.new_page(), site.url, ("409", "422")) as page:
+        page.goto(f"{site.url}/agents")
+        page.locator("[name='name']").fill("Вторая")
+        page.locator("[name='agentId']").fill(mine.agent_id)
+        page.locator("main form button").last.click()
+        expect(page.get_by_role("alert")).to_contain_text(f"Агент '{mine.agent_id}' уже есть.")
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        page.get_by_label("Запасная модель 1").fill("nobody:such")
+        page.get_by_label("Он переспрашивает").fill("Unheard of")
+        page.locator("#answering button").click()
+        expect(page.locator(".fault").first).to_contain_text("'nobody:such' — не имя модели.")
+        expect(page.locator(".fault").last).to_contain_text("Нет инструкции 'Unheard of'")

@@ -7,7 +7,7 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent
-from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError
+from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError, phrased
 from preceptor.domain.ids import AgentId, AssignmentId
 from preceptor.domain.instructions.assignment import NewAssignment
 from preceptor.domain.instructions.effective import Assignment
@@ -39,7 +39,12 @@ class Agents(msgspec.Struct, frozen=True):
             await self._check_models(work, new.model, *new.fallback_models)
             await require_usable(work, new.sgr)
             if await work.agents.find(agent_id):
-                raise Conflict(f"There is an agent {agent_id!r} already. Choose another agentId, or change that one.")
+                raise Conflict(
+                    phrased(
+                        "There is an agent %(id)s already. Choose another agentId, or change that one.",
+                        id=repr(agent_id),
+                    )
+                )
             agent = Agent(
                 agent_id=agent_id,
                 **new.model_dump(exclude={"agent_id", "instructions", "parameters", "guard", "sgr", "budget"}),

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId, OrgId
 from preceptor.domain.instructions.assigned import Assigned
 from preceptor.domain.instructions.assignment import NewAssignment
@@ -31,7 +31,13 @@ async def assign(
     """Give an instruction to an agent that exists. An agent has one assignment of each family."""
     named = await look_up(work, new.instruction_id)
     if await work.assignments.find(agent_id, named.family_id):
-        raise Conflict(f"{new.instruction_id} is assigned to {agent_id} already. Change that assignment, or remove it.")
+        raise Conflict(
+            phrased(
+                "%(instruction)s is assigned to %(agent)s already. Change that assignment, or remove it.",
+                instruction=new.instruction_id,
+                agent=agent_id,
+            )
+        )
     made = await drafted(work, caller, agent_id, new, assignment_id, named)
     await work.assignments.add(made)
     await note(work, caller, "assignment.created", **facts(made))
@@ -96,7 +102,11 @@ def require_meaning(row: Assigned, version: InstructionVersion | None) -> None:
     match row.pin:
         case Labelled() | Range() if version is None:
             raise Invalid(
-                f"The pin {row.pin} means no version of {row.family_id}. Set the label first, or pin another."
+                phrased(
+                    "The pin %(pin)s means no version of %(instruction)s. Set the label first, or pin another.",
+                    pin=row.pin,
+                    instruction=row.family_id,
+                )
             )
         case _:
             pass
@@ -120,11 +130,19 @@ def leave_for(
     if not wanted.disabled_constraints:
         return None
     if version is None:
-        raise Invalid(f"The pin {row.pin} means no version now, so there is no constraint to disable.")
+        raise Invalid(
+            phrased("The pin %(pin)s means no version now, so there is no constraint to disable.", pin=row.pin)
+        )
     off = disabling(version.content, wanted)
     if off.unmatched and strict:
         shown = ", ".join(repr(entry[:80]) for entry in off.unmatched[:5])
-        raise Invalid(f"There is no constraint {shown} in version {version.version}. Give its exact text, or its id.")
+        raise Invalid(
+            phrased(
+                "There is no constraint %(named)s in version %(version)s. Give its exact text, or its id.",
+                named=shown,
+                version=version.version,
+            )
+        )
     hit = off.locked if row.publisher is None else off.locked | off.disabled
     texts = tuple(text_of(version.content.constraints[index]) for index in sorted(hit))
     if not texts:
@@ -134,7 +152,9 @@ def leave_for(
         return before.model_copy(update={"constraints": texts})
     caller.require(Permission.CONSTRAINT_OVERRIDE)
     if wanted.reason is None:
-        raise Invalid("A locked constraint, or another organisation's, is disabled. Say why in customizations.reason.")
+        raise Invalid(
+            phrased("A locked constraint, or another organisation's, is disabled. Say why in customizations.reason.")
+        )
     return Override(constraints=texts, by=caller.owner.user_id, reason=wanted.reason)
 
 

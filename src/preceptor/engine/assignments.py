@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assigned import Assigned
 from preceptor.domain.instructions.assignment import AgentAssignment, AssignmentChange, NewAssignment, Update
@@ -157,7 +157,10 @@ async def _require_family(work: Work, row: Assigned) -> None:
     family = await work.instructions.find(row.family_id)
     if family is not None and family[0].is_deleted:
         raise Conflict(
-            f"{row.family_id} was deleted, so it cannot speak again. Create it anew from one of its versions."
+            phrased(
+                "%(instruction)s was deleted, so it cannot speak again. Create it anew from one of its versions.",
+                instruction=row.family_id,
+            )
         )
 
 
@@ -168,7 +171,9 @@ async def _pinned(work: Work, before: Assigned, change: AssignmentChange, named:
     if named == before.family_id:
         version = await meant(work, before)
         if version is None:
-            raise Invalid("No version speaks now that could be pinned. Put the id of the version into the path.")
+            raise Invalid(
+                phrased("No version speaks now that could be pinned. Put the id of the version into the path.")
+            )
         return {"pin": Exact(), "instruction_id": version.instruction_id}
     if before.publisher is not None and named != before.instruction_id:
         publication = await work.published.find(InstructionId(named))

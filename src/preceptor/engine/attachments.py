@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import msgspec
 from pydantic import AwareDatetime, Field
 
-from preceptor.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from preceptor.domain.errors import Conflict, Invalid, NotFound, TooLarge, phrased
 from preceptor.domain.ids import AttachmentId, ConversationId
 from preceptor.domain.messages.message import AnyPart, Attachment, Message, Text
 from preceptor.domain.ownership import Caller
@@ -62,7 +62,7 @@ class Attachments(msgspec.Struct, frozen=True):
         if len(data) > self.most:
             raise FileTooLarge(self.most)
         if not data:
-            raise Invalid("The file is empty. Send one with something in it.")
+            raise Invalid(phrased("The file is empty. Send one with something in it."))
         kind, text = await self.reader.read(media_type, data)
         attachment_id = AttachmentId(self.session.world.new_id())
 
@@ -95,7 +95,10 @@ async def expanded(
         made = Attachment(row.attachment_id, row.media_type, row.name)
         if made.is_image and not model.capabilities.images:
             raise Invalid(
-                f"The model {model.name!r} takes no images. Send text, or choose another model for the agent."
+                phrased(
+                    "The model %(model)s takes no images. Send text, or choose another model for the agent.",
+                    model=repr(model.name),
+                )
             )
         found.append(made)
         if row.text is not None:

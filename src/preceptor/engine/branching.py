@@ -3,7 +3,7 @@
 import msgspec
 
 from preceptor.domain.conversations.view import Change, Run, View, ViewChanged, places, shown, up_to
-from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, ViewId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Kind, Message, Role
@@ -12,8 +12,10 @@ from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
 STEP = 50
-NOT_AN_ANSWER = "That message is not part of a turn, so there is nothing to answer again. Name an answer or a question."
-NOT_A_QUESTION = "Only what a user said can be edited. Name a message with the role `user`."
+NOT_AN_ANSWER = phrased(
+    "That message is not part of a turn, so there is nothing to answer again. Name an answer or a question."
+)
+NOT_A_QUESTION = phrased("Only what a user said can be edited. Name a message with the role `user`.")
 
 
 class Again(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from preceptor.domain.agents import Agent
-from preceptor.domain.errors import Conflict, Invalid
+from preceptor.domain.errors import Conflict, Invalid, phrased
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import (
     Experiment,
@@ -79,7 +79,7 @@ async def _versions(work: Work, new: NewExperiment) -> VersionArms:
     control = (await found_instruction(work, new.control_instruction_id)).meant
     variant = (await found_instruction(work, new.variant_instruction_id)).meant
     if control.instruction_id == variant.instruction_id:
-        raise Invalid("Both arms are the same version, so no manifest could say which one it shows. Name two.")
+        raise Invalid(phrased("Both arms are the same version, so no manifest could say which one it shows. Name two."))
     arms = [
         VersionArm(instruction_id=one.instruction_id, family_id=one.family_id, version=str(one.version))
         for one in (control, variant)
@@ -90,7 +90,13 @@ async def _versions(work: Work, new: NewExperiment) -> VersionArms:
 async def require_in_force(work: Work, arm: VersionArm) -> None:
     version = (await found_instruction(work, InstructionId(arm.instruction_id))).meant
     if version.status not in IN_FORCE:
-        raise Conflict(f"The version {arm.version} is {version.status}, and agents are told active ones. Activate it.")
+        raise Conflict(
+            phrased(
+                "The version %(version)s is %(status)s, and agents are told active ones. Activate it.",
+                version=arm.version,
+                status=version.status,
+            )
+        )
 
 
 async def require_difference(work: Work, session: Session, experiment: Experiment, agent: Agent) -> None:
@@ -106,6 +112,10 @@ async def require_difference(work: Work, session: Session, experiment: Experimen
         wanted = experiment.versions.of(arm)
         if wanted.instruction_id not in versions_in(sources_of(told)):
             raise Invalid(
-                f"{agent.agent_id} would be told nothing of the version {wanted.version}: it says nothing, or "
-                "others say the same before it. Give it words of its own."
+                phrased(
+                    "%(agent)s would be told nothing of the version %(version)s: it says nothing, or others say the "
+                    "same before it. Give it words of its own.",
+                    agent=agent.agent_id,
+                    version=wanted.version,
+                )
             )

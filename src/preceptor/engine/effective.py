@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import Invalid, NotFound, phrased
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assigned import Assigned
 from preceptor.domain.instructions.effective import Assignment, Notice
@@ -104,7 +104,9 @@ async def _anew(work: Work, cache: Compilations, before: Compiled, head: Head) -
 async def effective_at(work: Work, agent_id: AgentId, at: datetime) -> Told:
     """What the agent was told at a moment in the past."""
     if at > work.now:
-        raise Invalid("at is in the future, and no one knows what will be told then. Name a moment that has passed.")
+        raise Invalid(
+            phrased("at is in the future, and no one knows what will be told then. Name a moment that has passed.")
+        )
     if not await work.agents.has(agent_id):
         raise NotFound("agent", agent_id)
     moment = from_micros(to_micros(at))

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import Conflict, NotFound
+from preceptor.domain.errors import Conflict, NotFound, phrased
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Decision, Displaced, Experiment, NewExperiment, Status
 from preceptor.domain.experiments.results import Results, analyse
@@ -74,7 +74,7 @@ class Experiments(msgspec.Struct, frozen=True):
         async def program(work: Work) -> Experiment:
             experiment = await found(work, experiment_id)
             if experiment.status is Status.DRAFT:
-                raise Conflict("This experiment has not started, so there is nothing to stop.")
+                raise Conflict(phrased("This experiment has not started, so there is nothing to stop."))
             if experiment.status is not Status.RUNNING:
                 return experiment
             return await self._over(work, experiment, because)
@@ -87,7 +87,9 @@ class Experiments(msgspec.Struct, frozen=True):
         async def program(work: Work) -> Experiment:
             experiment = await found(work, experiment_id)
             if experiment.status in {Status.DRAFT, Status.PROMOTED}:
-                raise Conflict(f"This experiment is {experiment.status}, so there is nothing to promote.")
+                raise Conflict(
+                    phrased("This experiment is %(status)s, so there is nothing to promote.", status=experiment.status)
+                )
             before = await self._analysed(work, experiment)
             for agent_id in experiment.agent_ids:
                 await self._promoted(work, experiment, agent_id, arm)
@@ -246,7 +248,9 @@ async def found(work: Work, experiment_id: ExperimentId) -> Experiment:
 
 def _require_draft(experiment: Experiment) -> None:
     if experiment.status is not Status.DRAFT:
-        raise Conflict(f"This experiment is {experiment.status}. Make a new one: a design is run once.")
+        raise Conflict(
+            phrased("This experiment is %(status)s. Make a new one: a design is run once.", status=experiment.status)
+        )
 
 
 def _facts(experiment: Experiment) -> dict[str, Any]:

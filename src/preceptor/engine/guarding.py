@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 
 from preceptor.domain.decision import Hit
-from preceptor.domain.errors import Invalid, Unavailable
+from preceptor.domain.errors import Invalid, Unavailable, phrased
 from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.domain.reasoning.verdict import Gate, GuardFailure, GuardFault, Judged, gate
 from preceptor.engine.ports import Guardian
@@ -15,7 +15,7 @@ HARMLESS = "Where is my order?"
 REMEMBERED = 5.0
 """Seconds for which it is known whether the guardian gives verdicts."""
 STOPS = frozenset({Gate.BLOCK, Gate.UNAVAILABLE})
-NOT_ALLOWED = "The safety check does not allow this text, so nothing was done. Write it in another way."
+NOT_ALLOWED = phrased("The safety check does not allow this text, so nothing was done. Write it in another way.")
 
 
 class GuardUnavailable(Unavailable):

@@ -3,7 +3,7 @@
 So that whatever an experiment does not say, the assignments do, where everyone can see it.
 """
 
-from preceptor.domain.errors import Conflict
+from preceptor.domain.errors import Conflict, phrased
 from preceptor.domain.experiments.experiment import Displaced, Experiment, VersionArm
 from preceptor.domain.ids import AgentId, AssignmentId, InstructionId
 from preceptor.domain.instructions.assigned import Assigned
@@ -25,7 +25,11 @@ async def hold(work: Work, session: Session, agent_id: AgentId, control: Version
         return None
     if not row.is_active:
         raise Conflict(
-            f"{control.family_id} is switched off for {agent_id}. Switch the assignment on, or leave it out."
+            phrased(
+                "%(instruction)s is switched off for %(agent)s. Switch the assignment on, or leave it out.",
+                instruction=control.family_id,
+                agent=agent_id,
+            )
         )
     before = Displaced(agent_id=agent_id, pin=row.pin, instruction_id=row.instruction_id)
     if row.pin != Exact() or row.instruction_id != control.instruction_id:

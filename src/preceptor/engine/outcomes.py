@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import Invalid, NotFound, phrased
 from preceptor.domain.experiments.metrics import COMPUTED, RATING, RESOLUTION
 from preceptor.domain.experiments.shown import MessageRating, NewMessageRating, NewOutcome, Outcome
 from preceptor.domain.ids import ConversationId, MessageId, StreamId
@@ -45,7 +45,7 @@ class Outcomes(msgspec.Struct, frozen=True):
                 raise NotFound("message", message_id)
             await found(work, self.session.caller, conversation_id, archived=True)
             if message.role is not Role.ASSISTANT:
-                raise Invalid("Only what an assistant said can be rated. Name one of its messages.")
+                raise Invalid(phrased("Only what an assistant said can be rated. Name one of its messages."))
             user = self.session.caller.owner.user_id
             await _write_down(work, "message.rated", Signal(conversation_id, RATING, user, new.score, message_id))
             return MessageRating(score=new.score, message_id=message_id, conversation_id=conversation_id)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from preceptor.domain.errors import Invalid, PreceptorError
+from preceptor.domain.errors import Invalid, PreceptorError, phrased
 from preceptor.domain.instructions.instruction import InstructionType, InstructionVersion
 from preceptor.domain.instructions.specialist import chosen, named
 from preceptor.domain.reasoning.plan import Action
@@ -62,13 +62,26 @@ async def _found(work: Work, text: str) -> InstructionVersion:
     meant = named(text)
     family = None if meant is None else await family_named(work, meant[0])
     if meant is None or family is None:
-        raise Invalid(f"There is no instruction {text!r} to word plans with. Create it with the type `template`.")
+        raise Invalid(
+            phrased(
+                "There is no instruction %(name)s to word plans with. Create it with the type `template`.",
+                name=repr(text),
+            )
+        )
     labels = {label.name: label.instruction_id for label in await work.labels.of_family(family.family_id)}
     version = chosen(meant[1], await work.instructions.versions(family.family_id), labels)
     if version is None:
-        raise Invalid(f"No version of {text!r} is in force, so plans cannot be worded with it.")
+        raise Invalid(
+            phrased("No version of %(name)s is in force, so plans cannot be worded with it.", name=repr(text))
+        )
     if version.type is not InstructionType.TEMPLATE:
-        raise Invalid(f"{text!r} is of type {version.type}; plans are worded with one of type `template`.")
+        raise Invalid(
+            phrased(
+                "%(name)s is of type %(type)s; plans are worded with one of type `template`.",
+                name=repr(text),
+                type=version.type,
+            )
+        )
     return version
 
 
@@ -81,10 +94,21 @@ def _template(action: Action, version: InstructionVersion) -> PlanTemplate:
         texts = {action.value: {"analysis": made.analysis, "response": made.response}}
         PlanTexts.model_validate(texts)
     except PreceptorError as wrong:
-        raise Invalid(f"{version.name!r} cannot word a plan that ends in {action.value}: {wrong}") from None
+        raise Invalid(
+            phrased(
+                "%(name)s cannot word a plan that ends in %(action)s: %(why)s",
+                name=repr(version.name),
+                action=action.value,
+                why=wrong,
+            )
+        ) from None
     except ValidationError:
         raise Invalid(
-            f"{version.name!r} cannot word a plan that ends in {action.value}: its texts are too long, or name "
-            "what their readers may not see."
+            phrased(
+                "%(name)s cannot word a plan that ends in %(action)s: its texts are too long, or name what their "
+                "readers may not see.",
+                name=repr(version.name),
+                action=action.value,
+            )
         ) from None
     return made

@@ -3,7 +3,7 @@
 from typing import Any
 
 from preceptor.domain.agents import Agent
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.images import images_of
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
@@ -13,7 +13,7 @@ from preceptor.domain.value import told
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.run import Means
 
-PICTURES = (
+PICTURES = phrased(
     "The safety check reads words only, so it lets no picture through. Describe it in words, or have an administrator "
     "allow pictures for this agent (`guard.images`)."
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
 from preceptor.domain.ids import AgentId, FamilyId, InstructionId, StreamId, TaskId, TurnId
 from preceptor.domain.log import Event
 from preceptor.domain.ownership import Permission
@@ -239,7 +239,9 @@ class Replays(msgspec.Struct, frozen=True):
                 raise NotFound("turn", turn_id)
             await found(work, self.session.caller, row.conversation_id, archived=True)
             if row.status is TurnStatus.RUNNING:
-                raise Conflict(f"The turn {turn_id} is still running. Replay it when it has ended.")
+                raise Conflict(
+                    phrased("The turn %(turn)s is still running. Replay it when it has ended.", turn=turn_id)
+                )
         return turn_ids
 
 

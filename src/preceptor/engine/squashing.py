@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from preceptor.domain.conversations.compaction import TEMPLATES, Strategy, SummaryFailed
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.ids import CallId, ConversationId, StreamId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.prompts.placed import Placed
@@ -47,8 +47,13 @@ class Squash(msgspec.Struct, frozen=True):
         room = int(self.model.capabilities.context_window * ROOM)
         if prompt.tokens > room:
             raise Invalid(
-                f"These messages are {prompt.tokens} tokens, and the model {self.model.name!r} has room for {room}. "
-                "Choose fewer of them, or send the `text` yourself."
+                phrased(
+                    "These messages are %(tokens)s tokens, and the model %(model)s has room for %(room)s. Choose fewer "
+                    "of them, or send the `text` yourself.",
+                    tokens=prompt.tokens,
+                    model=repr(self.model.name),
+                    room=room,
+                )
             )
         made = summary_call(CallId(self.session.world.new_id()), prompt, self.model)
         seq = await self._note("call.started", made.call, made.kept)

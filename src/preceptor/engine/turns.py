@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from preceptor.domain.conversations.conversation import NewConversation
-from preceptor.domain.errors import Conflict, Invalid, NotFound
+from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
 from preceptor.domain.messages.directive import Directive
 from preceptor.domain.messages.message import AnyPart, Message, says_something
@@ -182,7 +182,7 @@ class Turns(msgspec.Struct, frozen=True):
             await found(work, self.session.caller, conversation_id)
             row = await work.turns.open_in(conversation_id) or await work.turns.newest(conversation_id)
             if row is None:
-                raise Conflict("Nothing was said in this conversation yet, so there is nothing to cancel.")
+                raise Conflict(phrased("Nothing was said in this conversation yet, so there is nothing to cancel."))
             if row.status is TurnStatus.RUNNING and row.cancel is None:
                 await work.turns.request_cancel(row.turn_id, by)
                 asked = event("turn.cancel_requested", CancelRequested(by=by), row.turn_id)

@@ -2,7 +2,7 @@
 
 import io
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 
 PDF = "application/pdf"
 JSON = "application/json"
@@ -51,10 +51,12 @@ def text_of_text(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableFile(
-            "This file is neither text in UTF-8, nor a PDF, nor a PNG, JPEG, GIF or WebP image. Convert it first."
+            phrased(
+                "This file is neither text in UTF-8, nor a PDF, nor a PNG, JPEG, GIF or WebP image. Convert it first."
+            )
         ) from None
     if "\x00" in text:
-        raise UnreadableFile("This file has a NUL character in it, so it is not text. Convert it first.")
+        raise UnreadableFile(phrased("This file has a NUL character in it, so it is not text. Convert it first."))
     return text
 
 
@@ -62,13 +64,15 @@ def _pages(data: bytes) -> str:
     try:
         pages = _texts(data)
     except Exception as error:  # a broken file breaks its reader in any way there is
-        raise UnreadableFile("This PDF cannot be read. Save it again, or send its text.") from error
+        raise UnreadableFile(phrased("This PDF cannot be read. Save it again, or send its text.")) from error
     if pages is None:
-        raise UnreadableFile("This PDF is protected by a password. Send it without one.")
+        raise UnreadableFile(phrased("This PDF is protected by a password. Send it without one."))
     text = "\n\n".join(page.strip() for page in pages if page.strip()).replace("\x00", "")
     text = text.encode("utf-8", "replace").decode()
     if not text:
-        raise UnreadableFile("There is no text in this PDF: it may hold only pictures of pages. Send its text.")
+        raise UnreadableFile(
+            phrased("There is no text in this PDF: it may hold only pictures of pages. Send its text.")
+        )
     return text
 
 

@@ -17,7 +17,7 @@ from preceptor.adapters.egress import Door, Egress, NotAllowedOut, door_to, door
 from preceptor.adapters.models.corrections import Corrections, read_corrections
 from preceptor.adapters.models.known import capabilities_of
 from preceptor.adapters.tokens import counter
-from preceptor.domain.errors import CannotStart, Invalid
+from preceptor.domain.errors import CannotStart, Invalid, phrased
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.reply import ModelFailure
 from preceptor.domain.providers import ProviderKind
@@ -114,7 +114,13 @@ class ModelRegistry:
         known = self._known(f"{provider.kind}:{model}", model)
         key = None if provider.key is None else SecretStr(provider.key)
         if key is None and provider.kind is not ProviderKind.OPENAI_COMPATIBLE:
-            raise NoSuchModel(f"{name} needs a key. Enter it at the provider {provider.provider_id!r}.")
+            raise NoSuchModel(
+                phrased(
+                    "%(name)s needs a key. Enter it at the provider %(provider)s.",
+                    name=name,
+                    provider=repr(provider.provider_id),
+                )
+            )
         if provider.kind is ProviderKind.ANTHROPIC:
             from preceptor.adapters.models.anthropic import Anthropic
 
@@ -181,7 +187,7 @@ class ModelRegistry:
             case "openai":
                 return self._openai(model)
             case "openai-compatible" if not self.settings.model_url:
-                raise NoSuchModel(f"{name} has no server. Set PRECEPTOR_MODEL_URL to its address.")
+                raise NoSuchModel(phrased("%(name)s has no server. Set PRECEPTOR_MODEL_URL to its address.", name=name))
             case "openai-compatible" if not model:
                 raise NoSuchModel(
                     "The server of PRECEPTOR_MODEL_URL has not told which models it has. Start it, or name one with "
@@ -190,7 +196,7 @@ class ModelRegistry:
             case "openai-compatible":
                 return self._server(model)
             case "scripted":
-                raise NoSuchModel("A script is named by the settings of the server, not by an agent.")
+                raise NoSuchModel(phrased("A script is named by the settings of the server, not by an agent."))
             case "anthropic":
                 return self._anthropic(model)
             case "demo":
@@ -219,7 +225,11 @@ class ModelRegistry:
 
         key = self.environment.get("ANTHROPIC_API_KEY")
         if not key:
-            raise NoSuchModel(f"anthropic:{model} needs a key. Set ANTHROPIC_API_KEY.")
+            raise NoSuchModel(
+                phrased(
+                    "%(name)s needs a key. Set %(setting)s.", name=f"anthropic:{model}", setting="ANTHROPIC_API_KEY"
+                )
+            )
         url = base_of(self.environment.get(ANTHROPIC_ELSEWHERE) or ANTHROPIC)
         return Anthropic(model, url, SecretStr(key), self.egress, self._known(f"anthropic:{model}", model))
 
@@ -231,7 +241,9 @@ class ModelRegistry:
 
         key = self.environment.get("OPENAI_API_KEY")
         if not key:
-            raise NoSuchModel(f"openai:{model} needs a key. Set OPENAI_API_KEY.")
+            raise NoSuchModel(
+                phrased("%(name)s needs a key. Set %(setting)s.", name=f"openai:{model}", setting="OPENAI_API_KEY")
+            )
         url = base_of(self.environment.get(OPENAI_ELSEWHERE) or OPENAI)
         return OpenAICompatible(model, url, SecretStr(key), self.egress, self._known(f"openai:{model}", model))
 
@@ -270,7 +282,9 @@ def _form(name: str) -> tuple[str, str]:
         return form, ""
     ours = form in {"openai", "anthropic", "openai-compatible", "scripted"}
     if not colon or not model.strip() or not (ours or _is_provided(form)):
-        raise NoSuchModel(f"{name!r} is not the name of a model. Write {_FORMS}.")
+        raise NoSuchModel(
+            phrased("%(name)s is not the name of a model. Write %(forms)s.", name=repr(name), forms=_FORMS)
+        )
     return form, model
 
 

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from preceptor.domain.decision import Number, Table, markdown, outputs
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import Invalid, NotFound, phrased
 from preceptor.domain.reasoning.routing import BINDING, DEFAULT_POLICY, RoutingPolicy, Thresholds
 from preceptor.domain.reasoning.verdict import GATE
 from preceptor.domain.reasoning.visibility import OUTPUTS
@@ -105,11 +105,11 @@ def _value(table: Table[Any, Any], name: str, given: Any) -> object:
     if isinstance(known, Number):
         if given is None or (isinstance(given, int | float) and not isinstance(given, bool)):
             return given
-        raise Invalid(f"{name} must be a number, or null where it is not known.")
+        raise Invalid(phrased("%(name)s must be a number, or null where it is not known.", name=name))
     for value in known:
         if _word(value) == given:
             return value
-    raise Invalid(f"{name} must be one of: {', '.join(map(_word, known))}.")
+    raise Invalid(phrased("%(name)s must be one of: %(known)s.", name=name, known=", ".join(map(_word, known))))
 
 
 def _word(value: object) -> str:
