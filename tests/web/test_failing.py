@@ -11,6 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from preceptor.domain.errors import Conflict, NotFound, PreceptorError, Refused, phrased
 from preceptor.domain.executions.graph import CyclicSteps
+from preceptor.domain.instructions.assignment import NewAssignment
+from preceptor.domain.instructions.content import Misfit, checked
+from preceptor.domain.instructions.instruction import Variable
+from preceptor.domain.instructions.template import BadVariable
+from preceptor.domain.value import Value
 from preceptor.surfaces.web.failing_words import BY_CODE, BY_KIND, COMPLAINTS, NOT_HERE, TYPES
 from preceptor.surfaces.web.languages import SPEAKERS, catalogue
 from preceptor.surfaces.web.sentences import coded, facts_of, failure, faults_in, words_of
@@ -87,6 +92,26 @@ def test_complaints_that_say_the_same_have_one_sentence():
 )
 def test_a_failure_is_said_with_its_facts_and_in_english_where_it_has_no_words(error: PreceptorError, russian: str):
     assert failure(SPEAKERS["ru"], error) == russian
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "russian"),
+    [
+        (Variable, {"name": "day", "type": "enum"}, "Варианты перечисляет enum и только он."),
+        (Variable, {"name": "day", "maxLength": 0}, "maxLength: Должно быть не меньше 1."),
+        (NewAssignment, {"instructionId": "i", "pin": "^x"}, "pin: За «^x» нельзя следовать."),
+    ],
+)
+def test_what_our_own_checks_say_of_a_field_is_said_in_russian(kind: type[Value], given: Any, russian: str):
+    with pytest.raises(Misfit) as caught:
+        checked(kind, given)
+    assert russian.lower() in failure(SPEAKERS["ru"], caught.value).lower()
+
+
+def test_a_variable_of_another_type_is_told_what_it_must_be():
+    error = BadVariable(name="day", wanted=phrased("at most %(most)s characters of text", most=1000))
+    assert failure(SPEAKERS["vi"], error) == "Biến “day” phải là văn bản không quá 1.000 ký tự."
+    assert failure(SPEAKERS["ru"], Conflict()).startswith("Что-то с таким именем уже есть.")
 
 
 def test_someone_who_is_signed_in_is_told_nothing_of_keys():

@@ -118,7 +118,9 @@ class NotFound(PreceptorError):
 
 class Conflict(PreceptorError):
     code: ClassVar[str] = "conflict"
-    sentence: str = "Something with the same name exists already. Choose another, or change the one that is there."
+    sentence: str = phrased(
+        "Something with the same name exists already. Choose another, or change the one that is there."
+    )
 
     def __str__(self) -> str:
         return self.sentence
@@ -151,7 +153,7 @@ class TooLarge(PreceptorError):
 
 class Invalid(PreceptorError):
     code: ClassVar[str] = "invalid"
-    sentence: str = "The request cannot be carried out as it is."
+    sentence: str = phrased("The request cannot be carried out as it is.")
 
     def __str__(self) -> str:
         return self.sentence

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from preceptor.domain.agents import ModelName
+from preceptor.domain.errors import phrased
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.metrics import RATING, MetricName
 from preceptor.domain.ids import AgentId, ExperimentId, FamilyId, InstructionId
@@ -98,7 +99,7 @@ class NewExperiment(Value):
         told = self.model_fields_set
         versions = told & {"control_instruction_id", "variant_instruction_id"}
         if len(versions) == 1 or bool(versions) == ("settings" in told):
-            raise ValueError("say controlInstructionId and variantInstructionId, or else settings")
+            raise ValueError(phrased("say controlInstructionId and variantInstructionId, or else settings"))
         return self
 
     @property

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, Phrased, PreceptorError
 from preceptor.domain.value import ANY_TEXT, FROM_JSON, VISIBLE_TEXT, Value
 
 LONGEST_PROMPT = 50_000
@@ -146,7 +146,9 @@ class Misfit(Invalid):
     code: ClassVar[str] = "invalid"
     where: str = ""
     kind: str = ""
-    limits: tuple[tuple[str, str | int | float], ...] = ()
+    limits: tuple[tuple[str, Any], ...] = ()
+    cause: "Phrased | PreceptorError | None" = None
+    """What a check of ours said, if it was one of ours."""
 
     @property
     def blank(self) -> bool:
@@ -157,9 +159,13 @@ class Misfit(Invalid):
 
 
 def misfit(told: ErrorDetails) -> Misfit:
-    said = ((name, value) for name, value in told.get("ctx", {}).items() if isinstance(value, str | int | float))
+    context = told.get("ctx", {})
+    limits = ((name, value) for name, value in context.items() if isinstance(value, str | int | float))
     where = ".".join(str(place) for place in told["loc"])
-    return Misfit(f"{told['msg']}.", where, told["type"], tuple(said))
+    raised: object = context.get("error")
+    first: object = raised.args[0] if isinstance(raised, ValueError) and raised.args else None
+    cause = first if isinstance(first, Phrased | PreceptorError) else None
+    return Misfit(f"{told['msg']}.", where, told["type"], tuple(limits), cause)
 
 
 def checked(kind: type[Kind], fields: dict[str, Any]) -> Kind:

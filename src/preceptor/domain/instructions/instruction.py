@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.ids import FamilyId, InstructionId, UserId
 from preceptor.domain.instructions.content import Content, ValidationRules, Word
 from preceptor.domain.instructions.lifecycle import Status
@@ -74,9 +74,13 @@ class Variable(Value):
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         if self.name in OVERRIDABLE:
-            raise ValueError(f"{self.name} is a field of content and is set by its name; call the variable otherwise")
+            raise ValueError(
+                phrased(
+                    "%(name)s is a field of content and is set by its name; call the variable otherwise", name=self.name
+                )
+            )
         if (self.type is VariableType.ENUM) != bool(self.options):
-            raise ValueError("an enum, and nothing else, lists its options")
+            raise ValueError(phrased("an enum, and nothing else, lists its options"))
         return self
 
 
@@ -120,9 +124,9 @@ class Authored(Value):
     def _declares_once(self) -> Self:
         names = [variable.name for variable in self.variables]
         if len(names) != len(set(names)):
-            raise ValueError("a variable is declared twice")
+            raise ValueError(phrased("a variable is declared twice"))
         if names and self.type is not InstructionType.TEMPLATE:
-            raise ValueError("only a template has variables")
+            raise ValueError(phrased("only a template has variables"))
         return self
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.gaps import UndeclaredVariable, filled, filled_size, require_known
 from preceptor.domain.instructions.content import LONGEST_PROMPT, Content, checked
 from preceptor.domain.instructions.instruction import OVERRIDABLE, Variable, VariableType
@@ -58,7 +58,7 @@ def fill(content: Content, variables: Sequence[Variable], customizations: Mappin
     overrides = {name: customizations[name] for name in OVERRIDABLE if name in customizations}
     for name, word in overrides.items():
         if not isinstance(word, str):
-            raise BadVariable(name=name, wanted="a word")
+            raise BadVariable(name=name, wanted=phrased("a word"))
     return checked(Content, said | overrides)
 
 
@@ -68,7 +68,9 @@ def written(variable: Variable, value: object) -> str:
     if text is None:
         raise BadVariable(name=variable.name, wanted=_wanted(variable))
     if len(text) > variable.max_length or "\0" in text:
-        raise BadVariable(name=variable.name, wanted=f"at most {variable.max_length} characters of text")
+        raise BadVariable(
+            name=variable.name, wanted=phrased("at most %(most)s characters of text", most=variable.max_length)
+        )
     return text
 
 
@@ -93,13 +95,13 @@ def _written(variable: Variable, value: object) -> str | None:
 def _wanted(variable: Variable) -> str:
     match variable.type:
         case VariableType.STRING:
-            return "text"
+            return phrased("text")
         case VariableType.NUMBER:
-            return "a number"
+            return phrased("a number")
         case VariableType.BOOLEAN:
-            return "true or false"
+            return phrased("true or false")
         case VariableType.ENUM:
-            return f"one of: {', '.join(variable.options)}"
+            return phrased("one of: %(options)s", options=", ".join(variable.options))
 
 
 def _value(variable: Variable, customizations: Mapping[str, object]) -> str:

@@ -209,7 +209,7 @@ def _version_of(value: object) -> SemVer:
     try:
         return SemVer.parse(value if isinstance(value, str) else repr(value))
     except BadVersion as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(error) from None
 
 
 def _pin_of(value: object) -> Pin:
@@ -218,7 +218,7 @@ def _pin_of(value: object) -> Pin:
     try:
         return parse_pin(value if isinstance(value, str) else repr(value))
     except BadPin as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(error) from None
 
 
 Version = Annotated[

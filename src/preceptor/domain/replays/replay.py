@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from preceptor.domain.errors import phrased
 from preceptor.domain.ids import TaskId, UserId
 from preceptor.domain.instructions.check import RuleCheck
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -96,7 +97,7 @@ class NewReplay(Value, json_schema_extra=_some):
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
         if not self.model_fields_set & {"turn_ids", "filter"}:
-            raise ValueError("say which turns: turnIds, or filter")
+            raise ValueError(phrased("say which turns: turnIds, or filter"))
         return self
 
 

@@ -44,7 +44,7 @@ class Speaker(msgspec.Struct, frozen=True):
 
     language: str
 
-    def say(self, text: str, **blanks: Any) -> str:
+    def say(self, text: str, /, **blanks: Any) -> str:
         told = catalogue(self.language).get(text, text)
         said = told if isinstance(told, str) else told[-1]
         return said % blanks if blanks else said

@@ -37,7 +37,7 @@ def failure(speaker: Speaker, error: PreceptorError) -> str:
         return f"{said} {speaker.say(LOOK_THERE)}" if isinstance(error, NotFound) else said
     sentence: object = getattr(error, "sentence", None)
     if isinstance(sentence, Phrased) and sentence == str(error):
-        return speaker.say(sentence.pattern, **_filled(speaker, sentence.facts))
+        return _shown(speaker, sentence)
     return speaker.say(str(error))
 
 
@@ -77,8 +77,13 @@ def facts_of(error: PreceptorError) -> dict[str, Any]:
 def _misfit(speaker: Speaker, error: Misfit) -> str:
     kind = UNSEEN if error.blank else error.kind
     words = COMPLAINTS.get(TYPES.get(kind, kind))
-    said = str(error) if words is None else speaker.say(words, **_filled(speaker, dict(error.limits)))
-    return f"{error.where}: {said}" if words is not None and error.where else said
+    if words is not None:
+        said = speaker.say(words, **_filled(speaker, dict(error.limits)))
+    elif error.cause is not None:
+        said = f"{_shown(speaker, error.cause).removesuffix('.')}."
+    else:
+        said = error.sentence
+    return f"{error.where}: {said}" if error.where else said
 
 
 def _without_place(one: ErrorDetails) -> ErrorDetails:
@@ -94,6 +99,8 @@ def _shown(speaker: Speaker, value: Any) -> str:
     match value:
         case PreceptorError():
             return failure(speaker, value)
+        case Phrased():
+            return speaker.say(value.pattern, **_filled(speaker, value.facts))
         case bool():
             return str(value).lower()
         case int():
