@@ -123,7 +123,7 @@ class Conflict(PreceptorError):
     )
 
     def __str__(self) -> str:
-        return self.sentence
+        return str(self.sentence)  # a plain text, whatever kind of text it was made from
 
 
 class PreconditionFailed(PreceptorError):
@@ -156,7 +156,7 @@ class Invalid(PreceptorError):
     sentence: str = phrased("The request cannot be carried out as it is.")
 
     def __str__(self) -> str:
-        return self.sentence
+        return str(self.sentence)  # a plain text, whatever kind of text it was made from
 
 
 class Busy(PreceptorError):
@@ -198,4 +198,4 @@ class CannotStart(PreceptorError):
     sentence: str
 
     def __str__(self) -> str:
-        return self.sentence
+        return str(self.sentence)  # a plain text, whatever kind of text it was made from
