@@ -26,8 +26,8 @@ MOMENTS = (
     ("model.after", 8),
     ("tool.before", 3),
     ("tool.after", 4),
-    ("postgres.begin", 30),
-    ("postgres.after-commit", 25),
+    ("postgres.begin", 15),
+    ("postgres.after-commit", 12),
 )
 TARGET = "tests.durability.turning:carry_out"
 

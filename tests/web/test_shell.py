@@ -94,9 +94,9 @@ def test_an_address_that_leads_nowhere_and_a_thing_that_is_not_there_are_told_as
 def test_language_and_theme_are_chosen_and_kept(site: Site, tab: Page):
     tab.goto(f"{site.url}/settings")
     for language, title, permissions in (
-        ("ru", "Настройки", "18 прав"),
-        ("vi", "Cài đặt", "18 quyền"),
-        ("en", "Settings", "18 permissions"),
+        ("ru", "Настройки", "19 прав"),
+        ("vi", "Cài đặt", "19 quyền"),
+        ("en", "Settings", "19 permissions"),
     ):
         tab.locator("select[name=language]").select_option(language)
         tab.locator("select[name=theme]").select_option("dark")
