@@ -45,12 +45,12 @@ COSTS = {
     "starting a conversation": Cost(
         lambda preceptor, _: preceptor.conversations.start(NEW),
         ("SELECT agents", "INSERT events", "INSERT streams", "INSERT conversations"),
-        pages=9,
+        pages=11,
     ),
     "changing a conversation": Cost(
         lambda preceptor, known: preceptor.conversations.change(known, ConversationChange(title="Another")),
         ("SELECT conversations", "INSERT events", "UPDATE streams", "UPDATE conversations"),
-        pages=5,
+        pages=6,
         also_on_postgres=("SELECT streams",),
         trips=4,
     ),

@@ -95,7 +95,6 @@ events = Table(
     Column("commitment", LargeBinary, nullable=False),
     Column("prev_hash", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
 )
 
 idempotency = Table(
