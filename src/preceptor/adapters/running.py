@@ -19,7 +19,10 @@ class Running(msgspec.Struct, frozen=True):
     task: "asyncio.Task[None]"
 
     async def wait(self) -> None:
-        await asyncio.wait({self.task})
+        if not self.task.done():
+            over = asyncio.get_running_loop().create_future()
+            self.task.add_done_callback(lambda _: over.done() or over.set_result(None))
+            await over
         if not self.task.cancelled() and (error := self.task.exception()):
             raise error
 
@@ -77,16 +80,20 @@ class InProcess(msgspec.Struct, frozen=True):
     async def or_at_least(
         self, work: Awaitable[Result], seconds: float, meanwhile: Callable[[], Awaitable[None]]
     ) -> Result:
-        task = asyncio.ensure_future(work)
+        beside = Beside(meanwhile)
+        timer = asyncio.get_running_loop().call_later(seconds, beside.begin)
         try:
-            done, _ = await asyncio.wait({task}, timeout=seconds)
-            if not done:
-                await meanwhile()
-            return await task
+            result = await work
+        except asyncio.CancelledError:
+            await beside.stop()
+            raise
+        except BaseException:
+            await beside.over()
+            raise
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+            timer.cancel()
+        await beside.over()
+        return result
 
     async def within(self, work: Awaitable[Result], seconds: float) -> Result:
         async with asyncio.timeout(seconds):
@@ -100,8 +107,50 @@ class InProcess(msgspec.Struct, frozen=True):
                 task.cancel()
             _, pending = await asyncio.wait(pending, timeout=LOUDER)
         for task in stopping:
-            with suppress(asyncio.CancelledError):
-                task.exception()
+            _look_at(task)
+
+
+class Beside:
+    """Something that is done once beside what a task waits for. If it fails, the waiting ends with its failure.
+
+    The task does its waiting itself: one more task for each wait costs more than most of what is waited for.
+    """
+
+    __slots__ = ("_cancelling", "_do", "_failure", "_task", "_waits")
+
+    def __init__(self, do: Callable[[], Awaitable[None]]) -> None:
+        self._do, self._waits = do, asyncio.current_task()
+        self._cancelling = 0 if self._waits is None else self._waits.cancelling()
+        self._task: asyncio.Task[None] | None = None
+        self._failure: BaseException | None = None
+
+    def begin(self) -> None:
+        self._task = asyncio.create_task(self._done())
+        self._task.add_done_callback(self._ended)
+
+    async def _done(self) -> None:
+        await self._do()
+
+    async def over(self) -> None:
+        """What was waited for has come, or failed: wait for this as well, if it was begun."""
+        self._waits = None
+        if self._task is not None:
+            await self._task
+
+    async def stop(self) -> None:
+        """The waiting was ended: because this failed, or by someone else."""
+        waits, self._waits = self._waits, None
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+            _look_at(self._task)
+        if self._failure is not None and waits is not None and waits.uncancel() <= self._cancelling:
+            raise self._failure
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if self._waits is not None and not task.cancelled() and (failure := task.exception()):
+            self._failure = failure
+            self._waits.cancel()
 
 
 def _first(several: "BaseExceptionGroup[BaseException]") -> BaseException:
@@ -116,6 +165,12 @@ def _alone(failure: BaseException) -> Iterator[BaseException]:
             yield from _alone(one)
     else:
         yield failure
+
+
+def _look_at(task: "asyncio.Task[None]") -> None:
+    """A failure that nobody asks for any more is not one that nobody noticed."""
+    with suppress(asyncio.CancelledError):
+        task.exception()
 
 
 async def _awaited(work: Awaitable[Result]) -> Result:

@@ -68,7 +68,10 @@ def _written(message: Message) -> orjson.Fragment:
 def _last_speaker(prompt: Prompt) -> str | None:
     if prompt.tail:
         return "user"
-    return _rendered(prompt.shown[-1].message)[-1]["role"] if prompt.shown else None
+    if not prompt.shown:
+        return None
+    last = prompt.shown[-1].message
+    return "user" if last.role is Role.USER and last.is_text else _rendered(last)[-1]["role"]
 
 
 def _rendered(message: Message) -> list[dict[str, Any]]:

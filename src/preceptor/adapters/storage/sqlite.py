@@ -123,7 +123,7 @@ class SqliteStore:
         self._executor = SqliteExecutor(self._writing.cursor(), self._heads, {})
         self._now = world.now()
         self._waiting: list[Job] = []
-        self._bell = asyncio.Event()
+        self._bell: asyncio.Future[None] = self._loop.create_future()
         self._flush = 1.0
         """How long a commit takes here, in seconds: a running mean, in which one slow commit weighs much."""
         self._writer = asyncio.create_task(self._write_on())
@@ -157,7 +157,7 @@ class SqliteStore:
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.write(owner, program), self._loop))
         answer: asyncio.Future[Result] = self._loop.create_future()
         self._waiting.append(Job(owner, program, answer))
-        self._bell.set()
+        self._ring()
         return await answer
 
     async def append(self, owner: Owner, stream: StreamId, new: Sequence[NewEvent], head: Head) -> list[Event]:
@@ -175,7 +175,7 @@ class SqliteStore:
             await asyncio.wait({self._writer})
             return
         self._closed = True
-        self._bell.set()
+        self._ring()
         await self._writer
         self._thread.shutdown()
         for connection in (*self._readers, self._writing):
@@ -189,13 +189,17 @@ class SqliteStore:
             self._readers.append(connection)
         return connection
 
+    def _ring(self) -> None:
+        if not self._bell.done():
+            self._bell.set_result(None)
+
     async def _write_on(self) -> None:
         """The writer: take all that waits, commit it together, tell everyone, until the store is closed."""
         while self._waiting or not self._closed:
-            await self._bell.wait()
+            await self._bell
             batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
             if not self._waiting and not self._closed:
-                self._bell.clear()
+                self._bell = self._loop.create_future()
             if batch:
                 began = time.perf_counter()
                 if await self._commit_together(batch) and self._committed is not None:
