@@ -17,6 +17,7 @@ from preceptor.testing import ScriptedModel
 from tests.adapters.test_counters import traced
 from tests.postgres import Cluster
 from tests.rebuilding import every_call_is_rebuilt
+from tests.scenarios.reasoned import plan, reasoning
 from tests.talking import back, delegate, settings_in, talking, use
 
 OF_IT = ("SELECT conversations", "SELECT turns", "SELECT messages", "SELECT views")
@@ -56,6 +57,24 @@ async def test_words_that_were_cleaned_up_meanwhile_are_not_shown_again(tmp_path
         await talk.say("Three?")
         assert "Deep thoughts." not in " ".join(shown(talk.model))
         assert shown(talk.model)[-1] == "Three?"
+
+
+@pytest.mark.parametrize("strategy", ["concat", "summarize"])
+async def test_what_stands_for_older_messages_does_not_make_their_turn_the_newest(
+    tmp_path: Path, database_url: str, strategy: str
+):
+    written = ["They agreed."] if strategy == "summarize" else []
+    said = iter([plan(), "Yes.", plan(intent_confidence=0.2), *written, plan(intent_confidence=0.2)])
+    async with reasoning(tmp_path, database_url, lambda _: next(said)) as talk:
+        first = await talk.say("One?")
+        second = await talk.say("Two?")
+        assert second["status"] == "clarify"
+        squash = {"strategy": strategy, "messageIds": [first["message"]["id"]]}
+        assert (await talk.client.post(f"{talk.path}/compact", json=squash)).status_code == 200
+        assert (await talk.client.post(f"{talk.path}/cancel")).json()["turnId"] == second["turnId"]
+        third = await talk.turn((await talk.say("Three?"))["turnId"])
+        assert third.accepted is not None
+        assert third.accepted.pins.clarifications == 1
 
 
 meanwhile: list[Callable[[], Awaitable[Any]]] = []

@@ -52,8 +52,8 @@ FIND = Statement(
     ("org", "named"),
 )
 NEWEST = Statement(
-    "SELECT turns.org, turns.id, turns.conversation, turns.agent, turns.user, turns.status, turns.worker, turns.epoch, turns.first, turns.last, turns.lease, turns.takeovers, turns.cancel \nFROM turns JOIN messages ON messages.org = turns.org AND messages.turn = turns.id \nWHERE turns.org = ? AND messages.conversation = ? ORDER BY messages.place DESC\n LIMIT ? OFFSET 0",
-    'SELECT turns.org, turns.id, turns.conversation, turns.agent, turns."user", turns.status, turns.worker, turns.epoch, turns.first, turns.last, turns.lease, turns.takeovers, turns.cancel \nFROM turns JOIN messages ON messages.org = turns.org AND messages.turn = turns.id \nWHERE turns.org = %s::VARCHAR COLLATE "C" AND messages.conversation = %s::VARCHAR COLLATE "C" ORDER BY messages.place DESC \n LIMIT %s OFFSET 0',
+    "SELECT turns.org, turns.id, turns.conversation, turns.agent, turns.user, turns.status, turns.worker, turns.epoch, turns.first, turns.last, turns.lease, turns.takeovers, turns.cancel \nFROM turns JOIN messages ON messages.org = turns.org AND messages.turn = turns.id \nWHERE turns.org = ? AND messages.conversation = ? AND (messages.kind NOT IN ('compaction', 'summary')) ORDER BY messages.place DESC\n LIMIT ? OFFSET 0",
+    'SELECT turns.org, turns.id, turns.conversation, turns.agent, turns."user", turns.status, turns.worker, turns.epoch, turns.first, turns.last, turns.lease, turns.takeovers, turns.cancel \nFROM turns JOIN messages ON messages.org = turns.org AND messages.turn = turns.id \nWHERE turns.org = %s::VARCHAR COLLATE "C" AND messages.conversation = %s::VARCHAR COLLATE "C" AND (messages.kind NOT IN (\'compaction\', \'summary\')) ORDER BY messages.place DESC \n LIMIT %s OFFSET 0',
     ("org", "of", "limit"),
 )
 OPEN = Statement(

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Integer, Text, and_, bindparam, cast, func
 from sqlalchemy.sql.expression import ScalarSelect, Select
 
 from preceptor.adapters.storage.sql.building import body_by_id, compiled, insert_into, limited, mine, update_by_key
+from preceptor.adapters.storage.sql.turns import STAND_INS
 from preceptor.adapters.storage.tables import conversations, events, streams
 from preceptor.adapters.storage.turn_tables import messages, turns, views
 
@@ -61,6 +62,7 @@ QUIET = compiled(
 _RUNNING = literal_column("'running'", Text)
 _MESSAGES = select(messages).where(mine(messages), messages.c.conversation == bindparam("of"))
 _NEWEST = _MESSAGES.order_by(messages.c.place.desc())
+_SAID = _NEWEST.where(messages.c.kind.not_in(STAND_INS))
 _IN_IT = (mine(turns), turns.c.conversation == bindparam("of"))
 _VIEWS = select(views.c.body).where(mine(views), views.c.conversation == bindparam("of")).order_by(views.c.step.desc())
 
@@ -76,7 +78,7 @@ STANDING = compiled(
         _first(_NEWEST.with_only_columns(messages.c.place)),
         _first(_NEWEST.with_only_columns(messages.c.cum)),
         select(turns.c.status)
-        .where(mine(turns), turns.c.id == _first(_NEWEST.with_only_columns(messages.c.turn)))
+        .where(mine(turns), turns.c.id == _first(_SAID.with_only_columns(messages.c.turn)))
         .scalar_subquery(),
         _first(_VIEWS),
     )

@@ -7,16 +7,18 @@ from preceptor.adapters.storage.sql.leases import Leased
 from preceptor.adapters.storage.turn_tables import messages, turns
 
 RUNNING = literal_column("'running'", Text)
+STAND_INS = [literal_column("'compaction'", Text), literal_column("'summary'", Text)]
 ONE = literal_column("1", Integer)
 ADD = insert_into(turns)
 _THIS = (mine(turns), turns.c.id == bindparam("named"))
 FIND = compiled(select(turns).where(*_THIS))
 OPEN = compiled(select(turns).where(mine(turns), turns.c.conversation == bindparam("of"), turns.c.status == RUNNING))
+# What stands for others is placed after everything, and is of the turn that these were said in.
 NEWEST = compiled(
     limited(
         select(turns)
         .join(messages, and_(messages.c.org == turns.c.org, messages.c.turn == turns.c.id))
-        .where(mine(turns), messages.c.conversation == bindparam("of"))
+        .where(mine(turns), messages.c.conversation == bindparam("of"), messages.c.kind.not_in(STAND_INS))
         .order_by(messages.c.place.desc())
     )
 )
