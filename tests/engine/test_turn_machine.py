@@ -19,14 +19,16 @@ from preceptor import Preceptor, ToolError, ToolRun, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import Line
 from preceptor.domain.conversations.compaction import Dropping, Squashing
+from preceptor.domain.delegation import ClosedBy
 from preceptor.domain.errors import Conflict, Invalid, NotFound, Upstream
-from preceptor.domain.ids import AgentId, ConversationId, MessageId, TurnId, ViewId
+from preceptor.domain.ids import AgentId, ConversationId, MessageId, SpanId, TurnId, ViewId
 from preceptor.domain.log import Fenced
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure
 from preceptor.domain.turns.audience import Audience
+from preceptor.domain.turns.carry_over import taken_over
 from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import Settle
 from preceptor.domain.turns.turn import fold
@@ -120,7 +122,17 @@ LINES: st.SearchStrategy[Line] = st.one_of(
     st.just(Say("Cut", (Called("send", {"at": 1}),), finish=Finish.LENGTH)),
     st.just(Crash()),
 )
-SCRIPTS = st.lists(LINES, min_size=1, max_size=14)
+
+
+def staying(prompts: list[str]) -> list[Line]:
+    """Specialists of whom the last answers the user."""
+    return [*(delegate(prompt, mark_intermediate=False) for prompt in prompts), "Which one?"]
+
+
+SCRIPTS = st.one_of(
+    st.lists(LINES, min_size=1, max_size=14),
+    st.builds(staying, st.lists(prompts, min_size=1, max_size=2, unique=True)),
+)
 PARAMETERS = st.sampled_from(
     [
         {},
@@ -146,12 +158,16 @@ class Talking(RuleBasedStateMachine):
         self.path = Path(self.folder.name)
         self.script: list[Line] = []
         self.left: Run | None = None
+        self.carries = False
+        self.carried: tuple[SpanId, ...] = ()
+        """The delegations that the next turn begins with, if the agent still carries over."""
         self.seen: list[tuple[str, int, bytes]] = []
         self.opening: Any = None
         self.preceptor: Preceptor
         self.loop.run_until_complete(self._open())
         start = self.preceptor.conversations.start(agent_id="assistant")
         self.place: ConversationId = self.loop.run_until_complete(start).conversation_id
+        self.carry_over_or_no_longer()
 
     def teardown(self) -> None:
         self.loop.run_until_complete(every_call_is_rebuilt(self.preceptor))
@@ -178,7 +194,17 @@ class Talking(RuleBasedStateMachine):
     def say(self, script: list[Line], parameters: dict[str, Any]) -> None:
         self.script = script
         wanted = RequestParameters.model_validate(parameters)
-        self.loop.run_until_complete(self._take(self.loop.run_until_complete(self._accept(wanted))))
+        run = self.loop.run_until_complete(self._accept(wanted))
+        expected = self.carried if self.carries else ()
+        assert tuple(span.carried_from for span in taken_over(run.turn)) == expected
+        self.carried = ()
+        self.loop.run_until_complete(self._take(run))
+
+    @rule()
+    def carry_over_or_no_longer(self) -> None:
+        self.carries = not self.carries
+        change = self.preceptor.agents.change(AgentId("assistant"), carry_over=self.carries)
+        self.loop.run_until_complete(change)
 
     @precondition(lambda self: self.left is None)
     @rule(strategy=st.sampled_from(["concat", "summarize", "distill"]), choice=st.randoms(use_true_random=False))
@@ -277,6 +303,9 @@ class Talking(RuleBasedStateMachine):
         except Crash:
             return
         self.left = None
+        self.carried = tuple(
+            SpanId(span_id) for span_id, closed in run.turn.closed.items() if closed.closed_by is ClosedBy.CARRIED
+        )[::-1]
         know_by_heart(run)
         assert run.turn.ended is not None
         assert run.turn == await self._folded(run.turn.turn_id)

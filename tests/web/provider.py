@@ -1,7 +1,8 @@
 """A provider of models for browser tests: it streams, and it can be held in the middle of an answer.
 
 What it answers follows from what it is sent, from the last message with a ¿ in it on. A question with `order` in it is
-passed to a specialist, who looks into it and works something out; one with `twice` has the specialist ask another.
+passed to a specialist, who looks into it and works something out; one with `twice` has the specialist ask another. One
+with `invoice` is passed to a specialist who answers itself, with a question.
 Whatever else is asked is answered at once.
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 PLAN = "analyse_user_request"
 DELEGATE, RETURN = "delegate_internal_reasoning", "return_control"
 LOGISTICS = "You are the logistics specialist. Find the state of the parcel."
+BILLING = "You are the billing specialist. Ask for what you need."
 POLICY = "You are the policy specialist. Say who pays."
 STEPS = ("Looking up the carrier events for order 4711.", "The parcel is one day late; shipping is refundable.")
 FINAL = (
@@ -88,6 +90,10 @@ def pieces(body: dict[str, Any]) -> Iterator[Piece]:
         yield RETURN, {}
     elif "the logistics specialist" in system:
         yield from _logistics(question, since)
+    elif "the billing specialist" in system:
+        yield "Which invoice?"
+    elif "invoice" in question and DELEGATE not in since:
+        yield DELEGATE, {"agent_prompt": BILLING, "reason": "The invoice", "mark_intermediate": False}
     elif "order" in question and DELEGATE not in since:
         yield DELEGATE, {"agent_prompt": LOGISTICS, "reason": "Where is the parcel?"}
     elif "attack" in question:

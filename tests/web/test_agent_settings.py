@@ -50,6 +50,7 @@ def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site,
         }.items():
             form.get_by_label(label, exact=True).fill(value)
         form.get_by_label("may ask specialists").check()
+        form.get_by_label("specialists who answer hear the next message too").check()
         requests = opened(page, "Requests")
         requests.get_by_label("Temperature").fill("0.2")
         requests.get_by_label("Longest answer, in tokens").fill("500")
@@ -69,7 +70,7 @@ def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site,
             "tools": ["calculator", "clock"],
             "capabilities": ["sums"],
         }
-        assert after["permissions"] == ["delegate"]
+        assert (after["permissions"], after["carryOver"]) == (["delegate"], True)
         asked = {"temperature": 0.2, "maxCompletionTokens": 500, "maxTokens": 8000, "maxHistorySize": 40}
         assert after["parameters"] == {"seed": 7, **asked}
         assert after["budget"] == {"tokens": 90000, "seconds": 30.5, "cost": 0.25}
@@ -78,10 +79,12 @@ def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site,
         opened(page, "Requests").get_by_label("Temperature").fill("")
         form.get_by_label("Model", exact=True).fill("")
         form.get_by_label("may ask specialists").uncheck()
+        form.get_by_label("specialists who answer hear the next message too").uncheck()
         save(page)
         expect(form.get_by_label("Model", exact=True)).to_have_value("")
     after = of(site, mine.agent_id)
     assert (after["budget"], after["model"], after["permissions"]) == (None, None, [])
+    assert after["carryOver"] is False
     assert after["parameters"] == {"seed": 7} | {name: asked[name] for name in asked if name != "temperature"}
 
 

@@ -104,6 +104,22 @@ def test_a_specialists_specialist_is_a_group_within_the_group(site: Site, tab: P
     expect(tab.locator(".said > .final")).to_have_count(1)
 
 
+def test_a_specialist_who_hears_the_next_message_says_so_and_each_turn_has_its_own_group(site: Site, tab: Page):
+    agent = {"agentId": "carries-over", "name": "Desk", "permissions": ["delegate"], "carryOver": True}
+    site.api("POST", "/api/agents", json=agent)
+    tab.goto(f"{site.url}/conversations/{site.talk('¿What of my invoice?', agent='carries-over')}")
+    groups = tab.locator("details.delegation")
+    expect(groups.locator("> summary")).to_contain_text("hears your next message")
+    tab.get_by_label("Message", exact=True).fill("¿The last one.")
+    tab.get_by_label("Message", exact=True).press("Enter")
+    expect(groups).to_have_count(2)
+    expect(groups.nth(1)).to_contain_text("hears your next message")
+    expect(tab.locator(".said > .answer, .said > .final")).to_have_count(2)
+    live = said(tab)
+    tab.reload()
+    assert said(tab) == live
+
+
 def test_a_reader_who_scrolled_up_is_left_alone_and_can_jump_to_the_latest(site: Site, tab: Page):
     with site.provider.holding() as gate:
         ask(tab, site, "¿Give me lines, wait")

@@ -71,6 +71,11 @@ class NewAgent(Value):
     sgr: SgrPolicy | None = Field(default=None, description="How its turns are planned, if not as all are.")
     language: Word | None = None
     budget: Budget | None = Field(default=None, description="What a turn of it may take, if less than any may.")
+    carry_over: bool = Field(
+        default=False,
+        description="Whether a specialist whose words are the answer (`markIntermediate` false) also hears the user's "
+        "next message first, until it returns control.",
+    )
     instructions: WantedInstructions | None = Field(
         default=None, description="Assigned to it at once, each following its latest version."
     )
@@ -91,6 +96,7 @@ class AgentChange(Value):
     sgr: SgrPolicy | None = None
     language: Word | None = None
     budget: Budget | None = None
+    carry_over: bool = left_out()
 
 
 class Agent(Value):
@@ -107,6 +113,7 @@ class Agent(Value):
     sgr: SgrPolicy | None = None
     language: str | None = None
     budget: Budget | None = None
+    carry_over: bool = False
     owner: Owner
     created_at: AwareDatetime
     updated_at: AwareDatetime

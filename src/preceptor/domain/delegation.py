@@ -1,7 +1,8 @@
 """Delegation: who is speaking, and who gets control back.
 
 A span is one delegation. It is opened by a call of the control tool, and it is always closed: by the specialist, by
-what it answers, by a limit, by an error, or by the end of the turn.
+what it answers, by a limit, by an error, or by the end of the turn. One that its agent carries over is closed with the
+turn as well, and goes on in the next one as another span that says which it was.
 """
 
 from enum import StrEnum
@@ -25,6 +26,8 @@ class ClosedBy(StrEnum):
     LIMIT = "limit"
     ERROR = "error"
     TURN_END = "turn_end"
+    CARRIED = "carried"
+    """The next turn begins with it."""
     CANCELLED = "cancelled"
 
 
@@ -63,6 +66,10 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     instruction_id: InstructionId | None = None
     version: str | None = None
     """Of the instruction it is, when one was named instead of written out."""
+    carried_from: SpanId | None = None
+    """The span of the turn before that goes on in this one."""
+    calls_before: int = 0
+    """Calls that it has made in turns before this one: the most that a delegation may make are for all its turns."""
 
 
 class Asked(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
+from preceptor.domain.delegation import Span
 from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import AgentId, ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.log import ORG_STREAM, Head
@@ -20,6 +21,7 @@ from preceptor.domain.turns.turn import Turn
 from preceptor.engine.attachments import expanded, images_for
 from preceptor.engine.branching import Again, branch
 from preceptor.engine.bringing import Client, bring, unanswered, with_tools
+from preceptor.engine.carry_over import carried_again, carried_into, take_over
 from preceptor.engine.compiled import Told
 from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
@@ -70,6 +72,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """What the agent is told, where that was worked out before."""
     waits: bool = False
     """For whichever process has room for it."""
+    carried: tuple[Span, ...] = ()
+    """Who speaks first, because the turn before left control with them."""
 
 
 class Speaker(msgspec.Struct, frozen=True):
@@ -96,15 +100,19 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     Answers with the row of the log before its first.
     """
     conversation_id = wanted.conversation.conversation_id
-    recalled: Recollection | None = await standing(work, session.means.memory, wanted.conversation)
-    if recalled.running is not None:
-        raise TurnInProgress(turn_id=recalled.running)
+    recalled = there = await standing(work, session.means.memory, wanted.conversation)
+    if there.running is not None:
+        raise TurnInProgress(turn_id=there.running)
     agent = await _agent(work, session.means, wanted.conversation.agent_id)
+    question: Message | None = None
     if wanted.again is not None:
         question = await branch(work, session, conversation_id, wanted.again)
         parts = wanted.parts or question.parts
         wanted, recalled = replace(wanted, parts=parts, directives=wanted.directives or question.directives), None
     speaker = await _speaker(work, session, wanted, agent)
+    if speaker.based.carry_over and not (wanted.directives or wanted.client.brought):
+        carried = await (carried_into(work, there) if question is None else carried_again(work, question.turn_id))
+        wanted = replace(wanted, carried=carried)
     run = await _begin(work, session, wanted, speaker, turn_id, recalled)
     step = next_step(run.turn, run.turn.main, seconds=0.0)
     if isinstance(step, AskModel):
@@ -190,6 +198,7 @@ async def _begin(
         later = replace(wanted, client=replace(client, brought=missing))
         return await _begin(work, session, later, speaker, turn_id, None)
     _note_down(journal, pins, message, history)
+    take_over(journal, session.world, speaker.spoken.voice, pins, wanted.carried)
     hand_over_at_once(journal, session.world, speaker.spoken.voice, pins, message)
     return Run(
         means=speaker.means,
@@ -300,6 +309,7 @@ def pins_for(means: Means, enrolled: Enrolled, voice: Kept) -> Pins:
         prompt_hash=told.hash,
         voice=voice.sha256,
         may_delegate="delegate" in agent.permissions,
+        carry_over=agent.carry_over,
         limits=means.limits if agent.budget is None else agent.budget.within(means.limits),
         counter=enrolled.compiled.counter,
         summary_model=means.summary_model,

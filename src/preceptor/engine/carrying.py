@@ -8,6 +8,7 @@ from preceptor.domain.conversations.view import root
 from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
 from preceptor.domain.ids import ConversationId, StreamId, TurnId
 from preceptor.domain.log import Fenced
+from preceptor.domain.turns.carry_over import carried
 from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
 from preceptor.domain.turns.step import Settle
 from preceptor.engine.distilling import distil_later
@@ -116,6 +117,7 @@ def know_by_heart(run: Run) -> None:
             clarifications=run.pins.clarifications + 1 if ended.status is TurnStatus.CLARIFY else 0,
             near=near,
             weight=weight_of(near),
+            carried=carried(run.turn),
         ),
     )
 

@@ -10,6 +10,7 @@ import msgspec
 
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View, root
+from preceptor.domain.delegation import Span
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId
 from preceptor.domain.log import Head
 from preceptor.domain.prompts.placed import Placed
@@ -37,6 +38,8 @@ class Recollection(msgspec.Struct, frozen=True):
     """The newest messages, without a gap."""
     weight: int
     running: TurnId | None = None
+    carried: tuple[Span, ...] | None = None
+    """The delegations that its last turn carried over; None where that was not looked up."""
 
 
 class Memory(msgspec.Struct):
@@ -75,7 +78,7 @@ async def standing(work: Work, memory: Memory, conversation: Conversation) -> Re
     place = conversation.conversation_id
     head = await work.log.hold(StreamId(place)) or Head()
     if head.seq == 1:
-        return Recollection(head.hash, conversation, 0, 0, root(place), 0, [], 0)
+        return Recollection(head.hash, conversation, 0, 0, root(place), 0, [], 0, carried=())
     known = await recall(work, memory, place)
     if known is not None:
         return known

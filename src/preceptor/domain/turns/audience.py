@@ -59,7 +59,9 @@ def user_fact(kind: str, fact: Any) -> Any:
         case Ended(message=message) if message is not None:
             return msgspec.structs.replace(fact, message=for_user(message))
         case Span():
-            return {"spanId": fact.span_id, "depth": fact.depth, "reason": fact.reason, "parent": fact.parent}
+            before = {} if fact.carried_from is None else {"carriedFrom": fact.carried_from}
+            told = {"spanId": fact.span_id, "depth": fact.depth, "reason": fact.reason, "parent": fact.parent}
+            return told | before
         case ToolStarted():
             return {"toolCallId": fact.tool_call_id, "name": fact.name, "spanId": fact.span_id}
         case ViewChanged(view=view):

@@ -56,6 +56,8 @@ class Pins(Fact, frozen=True, kw_only=True):
     voice: str = ""
     """The hash that everything of it is kept by: the prompt's pieces, locked constraints, tool schemas."""
     may_delegate: bool = False
+    carry_over: bool = False
+    """Whether a specialist whose words are the answer speaks first in the next turn as well."""
     limits: Limits = Limits()
     parameters: dict[str, Any] = {}
     guard: dict[str, Any] = {}
@@ -212,6 +214,10 @@ class TurnStatus(StrEnum):
     CLARIFY = "clarify"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+GOES_ON = frozenset({TurnStatus.COMPLETED, TurnStatus.CLARIFY})
+"""Turns that ended as they should: whoever has control then may keep it for the next."""
 
 
 class Ended(Fact, frozen=True, kw_only=True):

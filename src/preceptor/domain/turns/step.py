@@ -8,6 +8,7 @@ from preceptor.domain.prompts.reply import Fault
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.verdict import Gate
 from preceptor.domain.turns.calls import Call, CallEnded
+from preceptor.domain.turns.carry_over import calls_of, stays
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Lane, Turn
 
@@ -168,8 +169,10 @@ def _speak(turn: Turn, lane: Lane) -> Step:
     speaker = lane.speaker
     if speaker is not None:
         if said_it_all and last is not None and last.span_id == speaker.span_id:
+            if stays(turn, lane):
+                return Settle(TurnStatus.COMPLETED)
             return Close(speaker, ClosedBy.ANSWERED if speaker.mark_intermediate else ClosedBy.FINAL)
-        if turn.span_calls.get(speaker.span_id, 0) >= turn.limits.calls_per_delegation:
+        if calls_of(turn, speaker) >= turn.limits.calls_per_delegation:
             return Close(speaker, ClosedBy.LIMIT, f"{turn.limits.calls_per_delegation} calls were all it had")
         if turn.iterations >= turn.limits.iterations:
             return Close(speaker, ClosedBy.LIMIT, f"the turn's {turn.limits.iterations} calls are used up")

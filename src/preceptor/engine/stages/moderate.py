@@ -9,6 +9,7 @@ from preceptor.domain.messages.message import AnyPart, Attachment, ToolCall, Too
 from preceptor.domain.prompts.images import images_of
 from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.domain.reasoning.verdict import Gate, GuardFailure, GuardFault, Judged, Mode, gate
+from preceptor.domain.turns.carry_over import taken_over
 from preceptor.domain.turns.facts import Judgement, Withheld
 from preceptor.engine.guarding import STOPS, GuardClient
 from preceptor.engine.run import Run
@@ -113,10 +114,12 @@ def _note(run: Run, what: str, judged: Judged, hit: Hit[Gate], milliseconds: int
 
 
 def _question(run: Run) -> str:
-    """The message and whom it asks for, after what was said before that the guardian is to read with it."""
-    message = run.turn.main.messages[0]
+    """The message and who hears it first, after what was said before that the guardian is to read with it."""
+    message, policy = run.turn.main.messages[0], policy_of(run)
     prompts = [one.agent_prompt for one in message.directives if isinstance(one, DelegateReasoning)]
-    return "\n\n".join([*_before(run, policy_of(run).history_turns), heard(message.parts), *prompts])
+    carried = (one for one in taken_over(run.turn) if one.message_id is not None or policy.delegation_prompts)
+    prompts += [one.agent_prompt for one in carried]
+    return "\n\n".join([*_before(run, policy.history_turns), heard(message.parts), *prompts])
 
 
 def _before(run: Run, turns: int) -> list[str]:

@@ -11,7 +11,7 @@ from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.synthesis import WITHHELD, UiType, refuse
 from preceptor.domain.reasoning.verdict import Gate, Mode
 from preceptor.domain.turns.calls import CallEnded, CallOutcome
-from preceptor.domain.turns.facts import TURN_ENDED, Ended, MessageAbandoned, TurnStatus
+from preceptor.domain.turns.facts import GOES_ON, TURN_ENDED, Ended, MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import CLIENT_TOOLS, Settle
 from preceptor.domain.turns.turn import Lane
 from preceptor.domain.webhooks import Happening
@@ -101,9 +101,16 @@ def _tidy(run: Run, lane: Lane, step: Settle) -> None:
         run.journal.note("call.ended", ended)
     for call in tuple(lane.pending) if step.outcome != CLIENT_TOOLS else ():
         answer_call(run, lane, call, _interrupted(lane, call))
-    by = ClosedBy.CANCELLED if step.status is TurnStatus.CANCELLED else ClosedBy.TURN_END
+    by = _closed_by(run, lane, step.status)
     for span in reversed(tuple(lane.frames)):
         close(run, span, by, step.sentence)
+
+
+def _closed_by(run: Run, lane: Lane, status: TurnStatus) -> ClosedBy:
+    """Who has control when a turn is over may keep it for the next one."""
+    if run.pins.carry_over and lane.root is None and status in GOES_ON:
+        return ClosedBy.CARRIED
+    return ClosedBy.CANCELLED if status is TurnStatus.CANCELLED else ClosedBy.TURN_END
 
 
 def _interrupted(lane: Lane, call: ToolCall) -> ToolResult:

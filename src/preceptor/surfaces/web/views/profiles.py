@@ -15,6 +15,7 @@ from preceptor.surfaces.web.views.editing import number
 
 Policy = TypeVar("Policy", GuardPolicy, SgrPolicy)
 DELEGATE = "delegate"
+CARRY_OVER = "carryOver"
 ON = "on"
 LABELS = {
     "name": msg("Name"),
@@ -25,6 +26,7 @@ LABELS = {
     "capabilities": msg("Capabilities, with commas"),
     "permissions": msg("Other permissions, with commas"),
     DELEGATE: msg("may ask specialists"),
+    CARRY_OVER: msg("specialists who answer hear the next message too"),
     "parameters.temperature": msg("Temperature"),
     "parameters.maxCompletionTokens": msg("Longest answer, in tokens"),
     "parameters.maxTokens": msg("Longest prompt, in tokens"),
@@ -51,7 +53,9 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
         Switch.OFF.value: msg("never"),
     },
 }
-TICKS = frozenset({DELEGATE, "guard.enabled", "guard.answers", "guard.toolResults", "guard.delegationPrompts"})
+TICKS = frozenset(
+    {DELEGATE, CARRY_OVER, "guard.enabled", "guard.answers", "guard.toolResults", "guard.delegationPrompts"}
+)
 GROUPS = {
     "parameters": msg("Requests"),
     "budget": msg("Budget of a turn"),
@@ -113,6 +117,8 @@ def change_in(given: Mapping[str, str], agent: Agent, everyones: Everyones) -> d
     change |= {name: _words(given[name]) for name in ("tools", "capabilities") if name in touched}
     if touched & {DELEGATE, "permissions"}:
         change["permissions"] = [*([DELEGATE] if given[DELEGATE] else []), *_words(given["permissions"])]
+    if CARRY_OVER in touched:
+        change[CARRY_OVER] = bool(given[CARRY_OVER])
     if "guard" in touched:
         change["guard"] = _policy(given, before, "guard", agent.guard, everyones.guard)
     if "sgr" in touched:
@@ -145,6 +151,7 @@ def with_faults(given: Mapping[str, str], faults: Mapping[str, PreceptorError]) 
 def as_facts(agent: Agent, profile: Profile) -> list[tuple[str, str]]:
     """For those who may only look: a label and what it says, of all that this agent has of its own."""
     own = {"guard": agent.guard, "sgr": agent.sgr, "parameters": agent.parameters, "budget": agent.budget}
+    own |= {CARRY_OVER: agent.carry_over}
     names = [name for name in LABELS if own.get(name.partition(".")[0]) or name in {"language", "capabilities"}]
     return [(LABELS[name], shown(name, profile.fields[name])) for name in names if profile.fields[name]]
 

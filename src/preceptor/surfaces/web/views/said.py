@@ -58,6 +58,8 @@ class Group(msgspec.Struct):
     parent: str | None = None
     items: "list[Step | Group]" = []
     closed: bool = False
+    carried: bool = False
+    """It hears the next message first."""
     tokens: int = 0
     """What its calls took."""
     weight: int = 0

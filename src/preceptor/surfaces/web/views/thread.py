@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from preceptor.domain.delegation import DELEGATE, Span
+from preceptor.domain.delegation import DELEGATE, ClosedBy, Span
 from preceptor.domain.ids import InstructionId, MessageId
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.reasoning.verdict import Level, Verdict
@@ -99,7 +99,7 @@ class TurnView(msgspec.Struct):
                 return self._abandoned(fact)
             case PlanReady(user_intent=intent):
                 self.intent = intent
-                return [Put("plan", f"p-{self.turn_id}", f"said-{self.turn_id}", self)] if intent else []
+                return [self._understood()] if intent else []
             case _:
                 return self._told_record(fact)
 
@@ -150,6 +150,10 @@ class TurnView(msgspec.Struct):
 
     def _whole(self) -> Put:
         return Put("turn", f"t-{self.turn_id}", "thread", self)
+
+    def _understood(self) -> Put:
+        """It stands before everyone who speaks, also one who was there before it."""
+        return self._whole() if self.items else Put("plan", f"p-{self.turn_id}", f"said-{self.turn_id}", self)
 
     def _into(self, span_id: str | None) -> str:
         return f"steps-{span_id}" if span_id in self.groups else f"said-{self.turn_id}"
@@ -227,6 +231,7 @@ class TurnView(msgspec.Struct):
         if group is None:
             return []
         group.closed, group.tokens, group.why = True, closed.tokens, closed.why
+        group.carried = closed.closed_by is ClosedBy.CARRIED
         return [Fold(f"d-{closed.span_id}", group)]
 
     def _judged(self, judgement: Judgement) -> list[Change]:
