@@ -66,6 +66,9 @@ class Reader:
             await asyncio.wait({task})
         return [event for event in self.seen.split(b"\n\n") if event.startswith(b"id:")]
 
+    def leave(self) -> None:
+        self._gone.set()
+
     async def _receive(self) -> dict[str, Any]:
         if self._body:
             return {"type": "http.request", "body": self._body.pop(), "more_body": False}

@@ -1,7 +1,7 @@
 """Accepting a user's message: everything a turn uses is resolved here, once, in one transaction with the message."""
 
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.delegation import Span
-from preceptor.domain.errors import Conflict, NotFound
+from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.log import ORG_STREAM, Head
 from preceptor.domain.messages.directive import Directive, written
@@ -34,6 +34,7 @@ from preceptor.engine.loading import Loaded
 from preceptor.engine.plan_texts import in_words
 from preceptor.engine.policing import guarded, refuse_unjudged
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
+from preceptor.engine.queues import TurnInProgress
 from preceptor.engine.recalling import Recollection, asked_before, standing
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import History, Means, Run, Spoken
@@ -44,17 +45,6 @@ from preceptor.engine.voice import Kept, keep, voice_of
 
 MOST_AGENTS = 10_000
 """That are remembered."""
-
-
-class TurnInProgress(Conflict):
-    code: ClassVar[str] = "turn_in_progress"
-    turn_id: str = ""
-
-    def __str__(self) -> str:
-        return (
-            f"The turn {self.turn_id} of this conversation is still running. Wait for it to end (GET "
-            f"/api/turns/{self.turn_id}), or cancel it, then send again."
-        )
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -72,6 +62,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """What the agent is told, where that was worked out before."""
     waits: bool = False
     """For whichever process has room for it."""
+    queued: bool = False
+    """It has waited until it was its turn."""
     carried: tuple[Span, ...] = ()
     """Who speaks first, because the turn before left control with them."""
 
@@ -103,6 +95,8 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     recalled = there = await standing(work, session.means.memory, wanted.conversation)
     if there.running is not None:
         raise TurnInProgress(turn_id=there.running)
+    if not wanted.queued:
+        session.means.queues.let_nobody_by(work.org, conversation_id)
     agent = await _agent(work, session.means, wanted.conversation.agent_id)
     question: Message | None = None
     if wanted.again is not None:

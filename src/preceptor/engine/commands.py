@@ -26,7 +26,7 @@ from preceptor.domain.messages.message import Text
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.prompts.parameters import AS_USUAL
 from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
-from preceptor.engine.accepting import TurnInProgress, Wanted, accept
+from preceptor.engine.accepting import Wanted, accept
 from preceptor.engine.branching import Again
 from preceptor.engine.calling_out import AnsweredNo, NoAnswer, NoWebhooks, OutcomeUnknown
 from preceptor.engine.carrying import Taken
@@ -35,6 +35,7 @@ from preceptor.engine.experiments import Experiments
 from preceptor.engine.failing import TurnUnguarded, failure_of
 from preceptor.engine.loading import load, read_loaded
 from preceptor.engine.ports import Work
+from preceptor.engine.queues import TurnInProgress
 from preceptor.engine.replays import Replays
 from preceptor.engine.run import Run
 from preceptor.engine.seeing import found

@@ -26,12 +26,13 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.value import made
+from preceptor.engine.answers import Answer
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.starting import start
-from preceptor.engine.turns import Answer, Turns
+from preceptor.engine.turns import Turns
 
 BATCH = 200
 PATIENCE = 15.0
@@ -117,12 +118,17 @@ class Conversations(msgspec.Struct, frozen=True):
         agent: str | None = None,
         conversation: str | None = None,
         parameters: RequestParameters | None = None,
+        *,
+        queue: bool = False,
     ) -> Answer:
-        """Say something in a conversation, or in a new one with `agent`; answers when the turn has settled."""
+        """Say something in a conversation, or in a new one with `agent`; answers when the turn has settled.
+
+        With `queue` it waits for what was said there before it.
+        """
         conversation_id = ConversationId(conversation or "")
         if conversation is None:
             conversation_id = (await self.start(agent_id=agent or DEFAULT_AGENT)).conversation_id
-        return await Turns(self.session).say(conversation_id, [Text(text)], parameters)
+        return await Turns(self.session).say(conversation_id, [Text(text)], parameters, queue=queue)
 
     async def _step(self, conversation_id: ConversationId, event: NewEvent, if_match: IfMatch) -> Conversation:
         async def program(work: Work) -> Conversation:

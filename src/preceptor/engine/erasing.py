@@ -11,9 +11,9 @@ from preceptor.domain.ids import ConversationId, OrgId, StreamId
 from preceptor.domain.ownership import SYSTEM, Caller, Permission
 from preceptor.domain.prompts.source import FromSpecialist
 from preceptor.domain.value import Value
-from preceptor.engine.accepting import TurnInProgress
 from preceptor.engine.audit import note
 from preceptor.engine.ports import Work
+from preceptor.engine.queues import TurnInProgress
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.voice import read_system

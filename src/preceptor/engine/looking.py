@@ -12,9 +12,9 @@ from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Caller
 from preceptor.domain.turns.calls import Call
 from preceptor.domain.turns.facts import fact_of
-from preceptor.engine.accepting import TurnInProgress
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.queues import TurnInProgress
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 

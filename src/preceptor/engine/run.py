@@ -29,6 +29,7 @@ from preceptor.engine.guarding import GuardWatch
 from preceptor.engine.journal import Journal
 from preceptor.engine.places import Places
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
+from preceptor.engine.queues import Queues
 from preceptor.engine.recalling import Memory
 from preceptor.engine.talk import Handle, Runner, StartBeside, Tools, Webhooks
 from preceptor.engine.traced import TurnTracer
@@ -76,6 +77,7 @@ class Means(msgspec.Struct, frozen=True):
     stopping: set[TurnId] = set()
     """Those of them that someone asked to stop."""
     places: Places = msgspec.field(default_factory=Places)
+    queues: Queues = msgspec.field(default_factory=Queues)
     webhooks: Webhooks | None = None
     errands: Errands | None = None
     """Without, whatever goes on by itself does so in this process."""

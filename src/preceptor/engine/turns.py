@@ -9,16 +9,16 @@ from preceptor.domain.conversations.conversation import NewConversation
 from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
 from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId, UserId
 from preceptor.domain.messages.directive import Directive
-from preceptor.domain.messages.message import AnyPart, Message, says_something
+from preceptor.domain.messages.message import AnyPart, says_something
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
 from preceptor.domain.prompts.parameters import AS_USUAL, RequestParameters
-from preceptor.domain.prompts.reply import Usage
 from preceptor.domain.turns.decisions import told as decided
 from preceptor.domain.turns.facts import CancelRequested, Ended, TurnStatus, event
 from preceptor.domain.turns.measures import measured
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.domain.value import made
 from preceptor.engine.accepting import Wanted, accept
+from preceptor.engine.answers import Answer, answer_of
 from preceptor.engine.beside import Beside
 from preceptor.engine.branching import Again
 from preceptor.engine.carrying import Taken, carry, elsewhere
@@ -26,6 +26,7 @@ from preceptor.engine.directing import may_direct
 from preceptor.engine.errands import NOBODY, TURN, Errand
 from preceptor.engine.orphans import orphans
 from preceptor.engine.ports import Program, Work
+from preceptor.engine.queueing import in_turn
 from preceptor.engine.recalling import recall
 from preceptor.engine.recovering import events_of
 from preceptor.engine.run import Run
@@ -38,21 +39,6 @@ HEEDED = 2.5
 """Seconds within which another process hears that its turn is to stop."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What came of a message."""
-
-    turn_id: TurnId
-    conversation_id: ConversationId
-    status: TurnStatus
-    response: str
-    """What the user is told; empty where there is nothing to tell."""
-    message: Message | None
-    ui: dict[str, Any] | None
-    usage: Usage
-    code: str | None = None
-    sentence: str | None = None
-
-
 class Turns(msgspec.Struct, frozen=True):
     session: Session
 
@@ -61,12 +47,14 @@ class Turns(msgspec.Struct, frozen=True):
         conversation_id: ConversationId,
         parts: Sequence[AnyPart],
         parameters: RequestParameters | None = None,
+        *,
+        queue: bool = False,
     ) -> Answer:
         """One user message, one turn; answers when it has settled."""
-        taken = await self.begin(conversation_id, parts, parameters)
+        taken = await self.begin(conversation_id, parts, parameters, queue=queue)
         return answer_of(conversation_id, await self.settled(taken))
 
-    async def begin(
+    async def begin(  # noqa: PLR0913 - all that can be said of a message
         self,
         conversation_id: ConversationId,
         parts: Sequence[AnyPart],
@@ -75,8 +63,12 @@ class Turns(msgspec.Struct, frozen=True):
         *,
         directives: Sequence[Directive] = (),
         background: bool = False,
+        queue: bool = False,
     ) -> Taken:
-        """Accept a message and let its turn go on by itself; in the `background`, in whichever process has room."""
+        """Accept a message and let its turn go on by itself; in the `background`, in whichever process has room.
+
+        With `queue` it waits for the turns that were asked for before it, if they are not too many.
+        """
         if again is None and not says_something(parts):
             raise Invalid("Say something: there is neither text nor a file.")
         may_direct(self.session.caller, directives)
@@ -88,10 +80,15 @@ class Turns(msgspec.Struct, frozen=True):
             there = await work.conversations.find(conversation_id) if known is None else known.conversation
             conversation = seen(there, self.session.caller, conversation_id)
             told = parameters or AS_USUAL
-            wanted = Wanted(conversation, tuple(parts), told, again, tuple(directives), waits=waits)
+            wanted = Wanted(conversation, tuple(parts), told, again, tuple(directives), waits=waits, queued=queue)
             return await accept(work, self.session, wanted, turn_id)
 
-        return await self.start(turn_id, program, waits=waits)
+        if not queue:
+            return await self.start(turn_id, program, waits=waits)
+        try:
+            return await in_turn(self.session, conversation_id, lambda: self.start(turn_id, program, waits=waits))
+        except Replayed as known:
+            return await self._known(TurnId(known.answer.decode()), unended=waits)
 
     async def open(self, parts: Sequence[AnyPart], **fields: Any) -> Taken:
         """A conversation and what is said in it first: both, or neither."""
@@ -300,17 +297,3 @@ class Turns(msgspec.Struct, frozen=True):
 
     def _as_owner(self, org: OrgId, user: UserId) -> Session:
         return self.session.acting_as(Caller(Owner(org_id=org, user_id=user), SYSTEM.permissions, "system"))
-
-
-def answer_of(conversation_id: ConversationId, ended: Ended) -> Answer:
-    return Answer(
-        turn_id=ended.turn_id,
-        conversation_id=conversation_id,
-        status=ended.status,
-        response=str((ended.ui or {}).get("response", "")),
-        message=ended.message,
-        ui=ended.ui,
-        usage=ended.usage,
-        code=ended.code,
-        sentence=ended.sentence,
-    )

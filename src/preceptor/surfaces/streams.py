@@ -1,13 +1,14 @@
 """Open streams, and ending them when the server stops or the reader leaves."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
 from fastapi.responses import StreamingResponse
 
 from preceptor.adapters.observability.metrics import Metrics
+from preceptor.domain.errors import Conflict, ShuttingDown
 
 Item = TypeVar("Item")
 _END: Any = object()
@@ -29,6 +30,12 @@ class Stopping(asyncio.Event):
             wait.reschedule(asyncio.get_running_loop().time())
 
 
+class Left(Conflict):
+    """Nobody is told: there is no one to tell."""
+
+    sentence: str = "The connection was closed before it was this message's turn, so it was not said. Send it again."
+
+
 class Streams:
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
@@ -46,6 +53,23 @@ class Streams:
                     yield item
         finally:
             self.metrics.stream_closed()
+
+    async def while_wanted(self, receive: Any, work: Awaitable[Item]) -> Item:
+        """What comes of this, as long as the server goes on and whoever waits for it is there. Else it is stopped."""
+        waiting = asyncio.timeout(0 if self.stopping.is_set() else None)
+        watch = Watch(receive, waiting)
+        try:
+            async with waiting:
+                self.stopping.waits.add(waiting)
+                watch.begin()
+                return await work
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            raise ShuttingDown("The server stops.") if self.stopping.is_set() else Left from None
+        finally:
+            watch.end()
+            self.stopping.waits.discard(waiting)
 
     async def _next(self, items: AsyncGenerator[Item]) -> Item:
         wait = asyncio.timeout(None)

@@ -1,6 +1,6 @@
 """Answering a message: what was said, and the turn that comes of it, now, later or as it happens."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from fastapi import Request
@@ -31,6 +31,11 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
     },
     202: {"model": TurnAnswer, "description": "Accepted, and running in the background."},
 }
+
+
+async def begun(request: Request, turn: Coroutine[Any, Any, Taken], *, queue: bool) -> Taken:
+    """A turn, once it is accepted. One that has to wait for others does so while someone waits for it."""
+    return await (request.app.state.streams.while_wanted(request.receive, turn) if queue else turn)
 
 
 async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, background: bool) -> Response:

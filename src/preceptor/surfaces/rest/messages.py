@@ -12,7 +12,7 @@ from preceptor.domain.paging import Page
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.audience import Audience
 from preceptor.engine.messages import Which
-from preceptor.surfaces.rest.answering import ANSWERS, answer, directives_of, parts_of
+from preceptor.surfaces.rest.answering import ANSWERS, answer, begun, directives_of, parts_of
 from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, ShownPlan, TurnAnswer
@@ -26,8 +26,9 @@ router = Api("/api", "messages")
 async def send(conversation_id: Name, said: SentMessage, preceptor: ThePreceptor, request: Request) -> Response:
     """Say something: one user message, one turn."""
     where, parts = ConversationId(conversation_id), parts_of(said.content)
-    directives, later = directives_of(said), said.background
-    taken = await preceptor.turns.begin(where, parts, said.parameters, directives=directives, background=later)
+    directives, later, queue = directives_of(said), said.background, said.queue
+    turn = preceptor.turns.begin(where, parts, said.parameters, directives=directives, background=later, queue=queue)
+    taken = await begun(request, turn, queue=queue)
     return await answer(request, preceptor, taken, background=said.background)
 
 

@@ -87,6 +87,11 @@ class SentMessage(Value):
     )
     parameters: RequestParameters | None = None
     background: bool = Field(default=False, description="Answer at once, with the turn still running.")
+    queue: bool = Field(
+        default=False,
+        description="While another turn runs in this conversation, wait for it instead of being refused: in the order "
+        "in which messages come, and with at most seven before it. Nothing is kept of a message that waits.",
+    )
     instructions: Annotated[tuple[SentDirective, ...], Field(max_length=1)] = Field(
         default=(), description="Directives; whoever sends one needs the permission `delegate`, and so does the agent."
     )

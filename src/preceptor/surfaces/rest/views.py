@@ -9,7 +9,7 @@ from preceptor.domain.conversations.view import Change
 from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.ownership import Permission
 from preceptor.engine.branching import Again
-from preceptor.surfaces.rest.answering import ANSWERS, answer, directives_of, parts_of
+from preceptor.surfaces.rest.answering import ANSWERS, answer, begun, directives_of, parts_of
 from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import AnsweredAgain, EditedMessage, TurnAnswer
@@ -62,7 +62,8 @@ async def regenerate(
 async def edit(conversation_id: Name, edited: EditedMessage, preceptor: ThePreceptor, request: Request) -> Response:
     """Say something else instead of what a user said, and have it answered. A new view begins there; the old stays."""
     where = Again(Change.EDITED, MessageId(edited.message_id))
-    here, parts, background = ConversationId(conversation_id), parts_of(edited.content), edited.background
-    told, directives = edited.parameters, directives_of(edited)
-    taken = await preceptor.turns.begin(here, parts, told, where, directives=directives, background=background)
-    return await answer(request, preceptor, taken, background=background)
+    here, parts, told = ConversationId(conversation_id), parts_of(edited.content), edited.parameters
+    directives, later, queue = directives_of(edited), edited.background, edited.queue
+    turn = preceptor.turns.begin(here, parts, told, where, directives=directives, background=later, queue=queue)
+    taken = await begun(request, turn, queue=queue)
+    return await answer(request, preceptor, taken, background=later)

@@ -8,7 +8,6 @@ from preceptor.domain.instructions import instruction, lifecycle, references, te
 from preceptor.domain.paging import BadCursor
 from preceptor.domain.prompts import reply
 from preceptor.engine import calling_out, failing
-from preceptor.engine.accepting import TurnInProgress
 from preceptor.engine.attachments import FileTooLarge, SentElsewhere
 from preceptor.engine.branching import NothingToAnswer
 from preceptor.engine.compacting import ViewChangedMeanwhile
@@ -16,6 +15,7 @@ from preceptor.engine.experimenting import ExperimentRunning
 from preceptor.engine.gatekeeping import GateClosed
 from preceptor.engine.guarding import GuardUnavailable
 from preceptor.engine.places import TooManyTurns
+from preceptor.engine.queues import TurnInProgress
 from preceptor.engine.usage import InstructionInUse
 from preceptor.surfaces.problems import SlowBody
 from preceptor.surfaces.web.languages import msg
