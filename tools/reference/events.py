@@ -33,7 +33,7 @@ SAID = {
     "tool.started": "A tool is about to be called.",
     "tool.completed": "What became of that.",
     "delegation.opened": "A specialist has the word.",
-    "delegation.closed": "Control is back.",
+    "delegation.closed": "Control is back; or, closed by `carried`, stays for the next turn.",
     "guard.judged": "What the guardian said of a text, and the row that decided.",
     "answer.withheld": "An answer that nobody is shown.",
     "answer.checked": "Whether an answer keeps the rules of its instructions.",
