@@ -209,6 +209,7 @@ async def test_the_document_promises_what_it_promised(client: httpx2.AsyncClient
             "DELETE /api/instructions/{instruction_id}/labels/{label}": "204 guarded",
             "POST /api/agents": "201 guarded",
             "GET /v1/models": "200 guarded",
+            "GET /v1/models/{model}": "200 guarded",
             "POST /v1/chat/completions": "200 guarded",
             "POST /v1/responses": "200 guarded",
             "POST /api/providers": "201 guarded",

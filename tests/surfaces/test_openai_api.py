@@ -91,6 +91,18 @@ async def test_every_agent_of_the_organisation_is_a_model_and_no_one_elses_is(ta
     assert error(answer, 404, "model_not_found")["type"] == "invalid_request_error"
 
 
+async def test_a_model_is_read_by_its_id_as_the_list_shows_it_and_no_one_elses_is(talk: Talk):
+    rivals = await new_org(talk.client, "rivals")
+    [listed] = (await talk.client.get("/v1/models")).json()["data"]
+    assert (await talk.client.get("/v1/models/assistant")).json() == listed
+    for answer in (
+        await talk.client.get("/v1/models/nowhere"),
+        await talk.client.get("/v1/models/assistant", headers=rivals),
+    ):
+        told = error(answer, 404, "model_not_found")
+        assert (told["type"], "GET /v1/models lists them" in told["message"]) == ("invalid_request_error", True)
+
+
 async def test_without_a_conversation_a_turn_runs_on_the_messages_given(talk: Talk):
     talk.script.lines += ["Blue."]
     answer = await ask(talk, user("A colour?"), {"role": "assistant", "content": "Red."}, user("Another?"))

@@ -74,7 +74,9 @@ def user(text: str) -> Any:
 def test_the_openai_client_holds_a_whole_conversation(tmp_path: Path):
     lines = ["One.", {"text": "Two and three.", "chunk": 4}, CALL, "Sunny."]
     with saying(tmp_path, *lines) as served, client_of(served) as client:
-        assert [model.id for model in client.models.list()] == ["assistant"]
+        [model] = client.models.list()
+        assert model.id == "assistant"
+        assert client.models.retrieve("assistant") == model
         raw = client.chat.completions.with_raw_response.create(model="assistant", messages=[user("Count.")])
         named = {"conversation_id": raw.headers["x-preceptor-conversation"]}
         first = raw.parse()
@@ -133,6 +135,9 @@ def test_the_openai_client_understands_our_refusals(tmp_path: Path):
         with pytest.raises(openai.NotFoundError) as unknown:
             client.chat.completions.create(model="gpt-9", messages=[user("Hi")])
         assert unknown.value.code == "model_not_found"
+        with pytest.raises(openai.NotFoundError) as unread:
+            client.models.retrieve("gpt-9")
+        assert unread.value.code == "model_not_found"
         with client_of(served, "sk-wrong") as stranger, pytest.raises(openai.AuthenticationError) as refused:
             stranger.models.list()
         assert refused.value.code == "unauthenticated"

@@ -5,6 +5,7 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
+from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation, NewConversation
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import AgentId, ConversationId, TurnId
@@ -55,10 +56,12 @@ class NothingSaid(Invalid):
 class Clients(msgspec.Struct, frozen=True):
     session: Session
 
-    async def require(self, agent_id: str) -> None:
-        """Complain unless there is such an agent."""
-        if not await self.session.read(lambda work: work.agents.has(AgentId(agent_id))):
+    async def require(self, agent_id: str) -> Agent:
+        """The agent that such clients call a model; without one, complain."""
+        agent = await self.session.read(lambda work: work.agents.find(AgentId(agent_id)))
+        if agent is None:
             raise ModelNotFound("model", agent_id)
+        return agent
 
     async def begin(self, asked: Asked) -> Taken:
         """Accept the newest of a client's messages, with those before it as its history; the turn goes on by itself."""

@@ -21,7 +21,7 @@ from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.answering import STREAMED, Conversation, answered, seconds_of, understood
 from preceptor.surfaces.openai.asking import LARGEST_HISTORY, ChatRequest, brought_by, conversation_of
-from preceptor.surfaces.openai.shapes import ChatCompletion, ModelList
+from preceptor.surfaces.openai.shapes import ChatCompletion, ListedModel, ModelList
 from preceptor.surfaces.openai.telling import (
     ALIVE,
     Piece,
@@ -32,6 +32,7 @@ from preceptor.surfaces.openai.telling import (
     usage_of,
 )
 from preceptor.surfaces.problems import openai_error_of
+from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs, with_room
 from preceptor.surfaces.rest.telling import JSON
 from preceptor.wire.openai_chat import arguments_of
@@ -54,6 +55,13 @@ async def models(preceptor: ThePreceptor) -> Response:
             break
     listed = {"object": "list", "data": [_model(agent) for agent in found]}
     return Response(orjson.dumps(listed), 200, media_type=JSON)
+
+
+@router.get("/models/{model}", response_model=ListedModel)
+@needs(Permission.AGENT_READ)
+async def model(model: Name, preceptor: ThePreceptor) -> Response:
+    """Read one model: the agent with that id."""
+    return Response(orjson.dumps(_model(await preceptor.clients.require(model))), 200, media_type=JSON)
 
 
 @router.post("/chat/completions", response_model=ChatCompletion, responses=STREAMED)
