@@ -32,6 +32,7 @@ UNFENCED = {
     "conversations.QUIET": "the sweep finds conversations past their retention, of every organisation",
     "experiments.RUNS": "the sweep ends experiments whose time is over, of every organisation",
     "idempotency.FORGET_OLD": "the sweep forgets old answers of every organisation",
+    "idempotency.FORGET_OLD_ABOUT": "the sweep forgets what old answers were about, of every organisation",
     "sign_ins.FORGET_OLD": "the sweep forgets unused links of every organisation",
     "keys.FIND": "a key is what tells us the organisation: with the installation's scope, any is found",
     "log.ANCHOR": "checkpoints mark the streams of every organisation",

@@ -1,5 +1,7 @@
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,17 @@ from preceptor.adapters.storage.verifying import verify
 from preceptor.testing import Called, Say, SteadyWorld
 from tests.conftest import client_of
 from tests.requirements import covers
-from tests.surfaces.helpers import answers, new_key, problem, query, rows
+from tests.surfaces.helpers import (
+    answers,
+    app_of,
+    new_key,
+    one_of_everything,
+    operations,
+    problem,
+    query,
+    rows,
+    until_ended,
+)
 from tests.surfaces.talking import Talk, talking
 
 CANARY = "canary-7b1e"
@@ -90,6 +102,110 @@ async def test_a_message_that_is_sent_again_after_it_was_erased_finds_nothing_ra
     assert first.status_code == 200
 
 
+async def test_no_answer_that_is_kept_for_idempotency_repeats_what_was_erased(settings: Settings):
+    async with talking(settings) as talk:
+        keys = await everything_said_with_a_key(talk)
+        before = kept(talk.preceptor)
+        assert {key for key, answer in before.items() if CANARY in answer} == keys
+        for conversation in (await talk.client.get("/api/conversations")).json()["items"]:
+            path = f"/api/conversations/{conversation['conversationId']}/erase"
+            assert (await talk.client.post(path, headers={"Idempotency-Key": path})).status_code == 200
+        after = kept(talk.preceptor)
+        assert [key for key, answer in after.items() if CANARY in answer] == []
+        assert {key for key, answer in after.items() if not answer} >= keys
+        assert after["agent"] == before["agent"]
+
+
+async def test_whatever_answer_is_kept_that_names_a_conversation_is_erased_with_it(settings: Settings):
+    async with talking(settings) as talk:
+        ids = await one_of_everything(talk.client, "shared")
+        for one in operations(app_of(talk.client)):
+            if one.method == "POST" and one.id != "erasing_erase":
+                await talk.client.post(one.at(ids), headers={"Idempotency-Key": one.id}, **one.sent(ids))
+        named = [key for key, answer in kept(talk.preceptor).items() if ids["conversation_id"] in answer]
+        assert len(named) > 3
+        await talk.client.post(f"/api/conversations/{ids['conversation_id']}/erase")
+        after = kept(talk.preceptor)
+        assert {key: after[key] for key in named} == dict.fromkeys(named, "")
+
+
+async def everything_said_with_a_key(talk: Talk) -> set[str]:
+    """Have answers kept that repeat a secret, and one that does not; returns the keys of those that do."""
+
+    async def post(path: str, key: str, **sent: Any) -> Any:
+        answer = await talk.client.post(path, headers={"Idempotency-Key": key}, **sent)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    await post("/api/agents", "agent", json={"agentId": "other", "name": "Other"})
+    begun = await post("/api/conversations", "begun", json={"agentId": "assistant", "title": CANARY})
+    file = await post("/api/attachments", "file", files={"file": (f"{CANARY}.txt", b"Hello")})
+    part = {"type": "attachment", "attachmentId": file["attachmentId"]}
+    path = f"/api/conversations/{begun['conversationId']}"
+    turn = await post(f"{path}/messages", "said", json={"content": [part]})
+    record = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hi."}], "name": CANARY}
+    await post("/api/conversations/import", "import", json={"agentId": "assistant", "records": [record]})
+    speak = {"type": "agent.execute", "resource": {"type": "agent", "id": "assistant"}, "data": {"userMessage": CANARY}}
+    steps = [{"index": 0, "name": "Speak", "command": speak}]
+    talk.script.lines += [f"I said {CANARY}."]
+    execution = await post("/api/executions", "execution", json={"steps": steps})
+    path = f"/api/executions/{execution['executionId']}"
+    assert "execution.completed" in (await talk.client.get(f"{path}/events")).text
+    await post(f"{path}/retry", "retry")
+    replay = {"turnIds": [turn["turnId"]], "overrides": {"parameters": {"temperature": 0.5}}, "replies": "live"}
+    talk.script.lines += [f"Otherwise, {CANARY}."]
+    replayed = await until_ended(talk.client, await talk.client.post("/api/replays", json=replay))
+    await post(f"/api/replays/{replayed['replayId']}/cancel", "replay")
+    return {"begun", "file", "import", "execution", "retry", "replay"}
+
+
+def kept(preceptor: Preceptor) -> dict[str, str]:
+    """The answers that are kept, by key, unsealed; empty where one was erased."""
+    seal = preceptor.session.seal
+    rows = query(preceptor, "SELECT org, key, answer FROM idempotency")
+    return {
+        key: seal.open(bytes(sealed), f"{org}/{key}".encode()).decode() if sealed else "" for org, key, sealed in rows
+    }
+
+
+async def test_a_request_that_is_sent_again_after_what_it_made_was_erased_is_told_so_and_makes_nothing(talk: Talk):
+    new, headers = {"agentId": "assistant", "title": CANARY}, {"Idempotency-Key": "k"}
+    made = (await talk.client.post("/api/conversations", json=new, headers=headers)).json()
+    path = f"/api/conversations/{made['conversationId']}"
+    erased = await talk.client.post(f"{path}/erase", headers={"Idempotency-Key": "e"})
+    before = rows(talk.preceptor)
+    told = problem(await talk.client.post("/api/conversations", json=new, headers=headers), 404, "not_found")
+    assert (CANARY in str(told), "erased" in told["detail"]) == (False, True)
+    again = await talk.client.post(f"{path}/erase", headers={"Idempotency-Key": "e"})
+    assert (again.status_code, again.content) == (200, erased.content)
+    other = await talk.client.post("/api/conversations", json=new | {"title": "Other"}, headers=headers)
+    problem(other, 422, "idempotency_mismatch")
+    assert rows(talk.preceptor) == before
+
+
+async def test_a_key_that_is_used_again_after_a_day_is_not_erased_with_what_it_was_used_for_before(talk: Talk):
+    new, headers = {"agentId": "assistant", "title": CANARY}, {"Idempotency-Key": "k"}
+    first = (await talk.client.post("/api/conversations", json=new, headers=headers)).json()
+    for table in ("idempotency", "idempotency_about"):
+        query(talk.preceptor, f"UPDATE {table} SET created = created - {25 * 3600 * 1_000_000}")
+    later = await talk.client.post("/api/conversations", json={"agentId": "assistant"}, headers=headers)
+    await talk.client.post(f"/api/conversations/{first['conversationId']}/erase")
+    again = await talk.client.post("/api/conversations", json={"agentId": "assistant"}, headers=headers)
+    assert (again.status_code, again.content) == (201, later.content)
+    query(talk.preceptor, f"UPDATE idempotency_about SET created = created - {25 * 3600 * 1_000_000}")
+    await talk.preceptor.installation.sweep()
+    assert rows(talk.preceptor)["idempotency_about"] == 0
+
+
+async def test_a_key_may_be_used_for_the_same_conversation_on_another_day(talk: Talk):
+    told = {"metric": "resolution", "value": True}
+    for _ in range(2):
+        answer = await talk.post("outcome", told, Idempotency_Key="k")
+        assert (answer.status_code, "idempotent-replayed" in answer.headers) == (201, False)
+        for table in ("idempotency", "idempotency_about"):
+            query(talk.preceptor, f"UPDATE {table} SET created = created - {25 * 3600 * 1_000_000}")
+
+
 async def test_other_conversations_and_what_they_share_with_it_stay(talk: Talk):
     other = (await talk.client.post("/api/conversations", json={"agentId": "assistant"})).json()["conversationId"]
     path = f"/api/conversations/{other}/messages"
@@ -151,6 +267,13 @@ async def test_conversations_are_erased_so_many_days_after_their_last_word(setti
         world.move(days=20)
         assert await preceptor.installation.sweep() == 1
         assert verify(locate(kept.database), None).ok
+
+
+async def test_answers_kept_for_idempotency_go_with_conversations_that_are_too_old(talk: Talk):
+    new = {"agentId": "assistant", "title": CANARY}
+    await talk.client.post("/api/conversations", json=new, headers={"Idempotency-Key": "k"})
+    assert await talk.preceptor.erasing.expire(timedelta()) == 2
+    assert kept(talk.preceptor) == {"k": ""}
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -91,8 +91,12 @@ async def _erase(work: Work, caller: Caller, conversation: Conversation) -> Eras
     for sha256 in await _own_texts(work, stream):
         await work.blobs.remove(sha256)
     events = await work.log.erase(stream)
+    executions = await work.tasks.using(conversation_id)
+    files_in_it = await work.attachments.said_in(conversation_id)
+    for one in (conversation_id, *executions, *await work.replays.using(conversation_id), *files_in_it):
+        await work.idempotency.erase(one)
     await work.replays.erase(conversation_id)
-    for task in await work.tasks.using(conversation_id):
+    for task in executions:
         await work.log.erase(StreamId(task))
     files = await work.attachments.erase(conversation_id)
     after = fold(await work.log.append(stream, [erased(conversation)]), conversation)

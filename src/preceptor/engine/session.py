@@ -8,13 +8,15 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from preceptor.domain.errors import Conflict, Invalid
+from preceptor.domain.conversations.imports import Imported
+from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ownership import Caller
 from preceptor.engine.compiled import Compilations
 from preceptor.engine.ports import Program, Seal, Store, Work, World
 from preceptor.engine.run import Means
 
 Result = TypeVar("Result")
+_ERASABLE = ("conversation_id", "attachment_id", "execution_id", "replay_id")
 
 
 class Once(msgspec.Struct, frozen=True):
@@ -42,6 +44,14 @@ class IdempotencyInProgress(Conflict):
 
     def __str__(self) -> str:
         return "A request with this Idempotency-Key is still being carried out. Ask again in a moment."
+
+
+class AnswerErased(NotFound):
+    what: str = "answer"
+    id: str = ""
+
+    def __str__(self) -> str:
+        return "What was done with this Idempotency-Key has been erased since. Use a new key for a new request."
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -95,6 +105,8 @@ class Session(msgspec.Struct, frozen=True):
                 raise IdempotencyMismatch
             case (_, None):
                 raise IdempotencyInProgress
+            case (_, b""):
+                raise AnswerErased
             case (_, answer):
                 raise Replayed(self.seal.open(answer, context))
 
@@ -104,5 +116,11 @@ class Session(msgspec.Struct, frozen=True):
         await work.idempotency.claim(once.key, once.fingerprint)
         result = await program(work)
         context = f"{self.caller.owner.org_id}/{once.key}".encode()
-        await work.idempotency.settle(once.key, self.seal.seal(once.encode(result), context))
+        await work.idempotency.settle(once.key, self.seal.seal(once.encode(result), context), _about(result))
         return result
+
+
+def _about(result: object) -> list[str]:
+    """The ids of what can be erased, and whose words an answer may repeat."""
+    ones = result.conversations if isinstance(result, Imported) else (result,)
+    return [str(getattr(one, name)) for one in ones for name in _ERASABLE if hasattr(one, name)]

@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.ready.attachments import ADD, DATA, ERASE, FIND, FORGET, SAY_IN
+from preceptor.adapters.storage.ready.attachments import ADD, DATA, ERASE, FIND, FORGET, SAID_IN, SAY_IN
 from preceptor.domain.ids import AttachmentId, ConversationId
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.engine.repositories import AttachmentRow
@@ -50,6 +50,9 @@ class SqlAttachments(msgspec.Struct, frozen=True):
 
     async def say_in(self, attachment_id: AttachmentId, conversation: ConversationId) -> None:
         await self.work.put(SAY_IN, named=attachment_id, said_in=conversation)
+
+    async def said_in(self, conversation: ConversationId) -> list[AttachmentId]:
+        return [row[0] for row in await self.work.all(SAID_IN, said_in=conversation)]
 
     async def erase(self, conversation: ConversationId) -> int:
         return await self.work.run(ERASE, said_in=conversation)

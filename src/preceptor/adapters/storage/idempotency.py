@@ -1,14 +1,27 @@
 """Answers kept for a day, so that a request sent twice is carried out once."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.ready.idempotency import ADD, FIND, FORGET_OLD, FORGET_ONE, SETTLE
+from preceptor.adapters.storage.ready.idempotency import (
+    ADD,
+    ERASE,
+    FIND,
+    FORGET_OLD,
+    FORGET_OLD_ABOUT,
+    FORGET_ONE,
+    KEPT_ABOUT,
+    SETTLE,
+    TELL_ABOUT,
+)
 from preceptor.domain.times import to_micros
 
 KEPT = timedelta(hours=24)
+ERASED = b""
+"""In the place of an answer. No answer is so short: they are sealed."""
 
 
 class SqlIdempotency(msgspec.Struct, frozen=True):
@@ -28,10 +41,19 @@ class SqlIdempotency(msgspec.Struct, frozen=True):
         now = to_micros(self.work.now)
         await self.work.run(ADD, key=key, fingerprint=fingerprint, answer=None, created=now)
 
-    async def settle(self, key: str, answer: bytes) -> None:
+    async def settle(self, key: str, answer: bytes, about: Iterable[str] = ()) -> None:
+        """Keep the answer until it is a day old, or what it is `about` is erased."""
         await self.work.put(SETTLE, named=key, given=answer)
+        for each in about:
+            await self.work.put(TELL_ABOUT, about=each, key=key, created=to_micros(self.work.now))
+
+    async def erase(self, about: str) -> None:
+        """Erase the answers that are about something. Their keys stay in use: what was done is not done again."""
+        for key, then in await self.work.all(KEPT_ABOUT, named=about):
+            await self.work.put(ERASE, named=key, then=then, given=ERASED)
 
     async def forget_old(self) -> int:
+        await self.work.run(FORGET_OLD_ABOUT, oldest=self._oldest())
         return await self.work.run(FORGET_OLD, oldest=self._oldest())
 
     def _oldest(self) -> int:

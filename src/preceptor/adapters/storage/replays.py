@@ -3,7 +3,7 @@
 import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
-from preceptor.adapters.storage.ready.replays import ADD, DIGESTS, ERASE, PAGE
+from preceptor.adapters.storage.ready.replays import ADD, DIGESTS, ERASE, PAGE, USING
 from preceptor.domain.ids import ConversationId, TaskId
 from preceptor.engine.task_rows import ItemRow
 
@@ -28,6 +28,10 @@ class SqlReplays(msgspec.Struct, frozen=True):
     async def page(self, replay: TaskId, after: int, limit: int, *, changed: bool) -> list[ItemRow]:
         rows = await self.work.all(PAGE, of=replay, after=after, limit=limit, all_of_them=int(not changed))
         return [ItemRow(place, where, bool(differs), digest, body) for place, where, differs, digest, body in rows]
+
+    async def using(self, conversation: ConversationId) -> list[TaskId]:
+        """The replays that found something in a conversation."""
+        return [row[0] for row in await self.work.all(USING, said_in=conversation)]
 
     async def erase(self, conversation: ConversationId) -> int:
         """Forget what was found in a conversation: it quotes what was said there."""

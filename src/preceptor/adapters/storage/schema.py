@@ -11,7 +11,7 @@ from preceptor.domain.errors import CannotStart
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest step; a test holds it to the files in `migrations/versions`."""
 
 PAGE = 1024

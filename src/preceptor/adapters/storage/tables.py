@@ -108,6 +108,18 @@ idempotency = Table(
     Index("idempotency_by_age", "created"),
 )
 
+idempotency_about = Table(
+    "idempotency_about",
+    metadata,
+    Column("org", Word, primary_key=True),
+    Column("about", Word, primary_key=True),
+    Column("key", Word, primary_key=True),
+    Column("created", BigInteger, primary_key=True),
+    Index("idempotency_about_by_age", "created"),
+    sqlite_with_rowid=False,
+)
+"""Whose words an answer may repeat: it is erased with that conversation, file, execution or replay."""
+
 # A family of versions, with what its head says that lists are filtered by.
 instructions = Table(
     "instructions",

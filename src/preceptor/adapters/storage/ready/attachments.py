@@ -27,6 +27,11 @@ FORGET = Statement(
     "DELETE FROM attachments WHERE attachments.conversation IS NULL AND attachments.created < %s::BIGINT",
     ("before",),
 )
+SAID_IN = Statement(
+    "SELECT attachments.id \nFROM attachments \nWHERE attachments.org = ? AND attachments.conversation = ?",
+    'SELECT attachments.id \nFROM attachments \nWHERE attachments.org = %s::VARCHAR COLLATE "C" AND attachments.conversation = %s::VARCHAR COLLATE "C"',
+    ("org", "said_in"),
+)
 SAY_IN = Statement(
     "UPDATE attachments SET conversation=? WHERE attachments.org = ? AND attachments.id = ?",
     'UPDATE attachments SET conversation=%s::VARCHAR COLLATE "C" WHERE attachments.org = %s::VARCHAR COLLATE "C" AND attachments.id = %s::VARCHAR COLLATE "C"',

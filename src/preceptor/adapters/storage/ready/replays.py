@@ -22,3 +22,8 @@ PAGE = Statement(
     'SELECT replay_items.place, replay_items.conversation, replay_items.changed, replay_items.digest, replay_items.body \nFROM replay_items \nWHERE replay_items.org = %s::VARCHAR COLLATE "C" AND replay_items.replay = %s::VARCHAR COLLATE "C" AND replay_items.place > %s::INTEGER AND (CAST(%s AS INTEGER) = 1 OR replay_items.changed = 1) ORDER BY replay_items.place \n LIMIT %s OFFSET 0',
     ("org", "of", "after", "all_of_them", "limit"),
 )
+USING = Statement(
+    "SELECT DISTINCT replay_items.replay \nFROM replay_items \nWHERE replay_items.org = ? AND replay_items.conversation = ?",
+    'SELECT DISTINCT replay_items.replay \nFROM replay_items \nWHERE replay_items.org = %s::VARCHAR COLLATE "C" AND replay_items.conversation = %s::VARCHAR COLLATE "C"',
+    ("org", "said_in"),
+)

@@ -68,5 +68,7 @@ NEW = (
     'CREATE TABLE "events" (\n\torg TEXT NOT NULL, \n\tstream TEXT NOT NULL, \n\tseq BIGINT NOT NULL, \n\tturn TEXT, \n\tkind TEXT NOT NULL, \n\tat BIGINT NOT NULL, \n\tepoch INTEGER NOT NULL, \n\tpayload TEXT, \n\tsalt BLOB, \n\tcommitment BLOB NOT NULL, \n\tprev_hash BLOB NOT NULL, \n\thash BLOB NOT NULL, \n\tPRIMARY KEY (org, stream, seq)\n)',
     "CREATE TRIGGER events_are_kept BEFORE DELETE ON events\n    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
     "CREATE TRIGGER events_are_not_edited BEFORE UPDATE ON events\n    WHEN NOT (\n        NEW.payload IS NULL AND NEW.salt IS NULL AND NEW.org IS OLD.org AND NEW.stream IS OLD.stream\n        AND NEW.seq IS OLD.seq AND NEW.turn IS OLD.turn AND NEW.kind IS OLD.kind AND NEW.at IS OLD.at\n        AND NEW.epoch IS OLD.epoch AND NEW.commitment IS OLD.commitment AND NEW.prev_hash IS OLD.prev_hash\n        AND NEW.hash IS OLD.hash\n    )\n    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
-    "INSERT INTO \"alembic_version\" VALUES('0009')",
+    'CREATE TABLE idempotency_about (\n\torg TEXT NOT NULL, \n\tabout TEXT NOT NULL, \n\t"key" TEXT NOT NULL, \n\tcreated BIGINT NOT NULL, \n\tPRIMARY KEY (org, about, "key", created)\n)\n WITHOUT ROWID\n\n',
+    "CREATE INDEX idempotency_about_by_age ON idempotency_about (created)",
+    "INSERT INTO \"alembic_version\" VALUES('0010')",
 )

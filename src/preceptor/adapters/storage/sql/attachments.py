@@ -21,6 +21,9 @@ FIND = compiled(
 )
 DATA = compiled(select(attachments.c.data).where(*_THIS))
 SAY_IN = compiled(update(attachments).where(*_THIS).values(conversation=bindparam("said_in")))
+SAID_IN = compiled(
+    select(attachments.c.id).where(mine(attachments), attachments.c.conversation == bindparam("said_in"))
+)
 ERASE = compiled(delete(attachments).where(mine(attachments), attachments.c.conversation == bindparam("said_in")))
 # A sweep of the installation, over all organisations.
 FORGET = compiled(

@@ -22,4 +22,5 @@ PAGE = compiled(
         .order_by(items.c.place)
     )
 )
+USING = compiled(select(items.c.replay).where(mine(items), items.c.conversation == bindparam("said_in")).distinct())
 ERASE = compiled(delete(items).where(mine(items), items.c.conversation == bindparam("said_in")))
