@@ -220,3 +220,38 @@ async def test_a_complaint_names_a_place_in_what_was_sent_and_says_what_to_do(cl
     bare = await client.patch("/api/agents/assistant", json={"name": "x"}, headers={"If-Match": "1"})
     said = 'if-match: Send the ETag as you read it, such as "1" with its quotes, or *.'
     assert problem(bare, 422, "invalid")["detail"] == said
+
+
+async def test_a_parameter_that_an_operation_does_not_have_is_refused_and_named(
+    client: httpx2.AsyncClient, preceptor: Preceptor, ids: dict[str, str]
+):
+    before = rows(preceptor)
+    asked = [one for one in operations(app_of(client)) if one.path.startswith("/api/")]
+    assert len(asked) > 50
+    for one in asked:
+        answer = await client.request(one.method, one.at(ids), params={"nonesuch": "1"}, **one.sent(ids))
+        told = problem(answer, 422, "invalid")
+        assert [complaint["path"] for complaint in told["errors"]] == ["nonesuch"], one.id
+    assert rows(preceptor) == before
+
+
+MEANT = {
+    "agent": "Perhaps agentId was meant",
+    "agent_id": "Perhaps agentId was meant",
+    "AGENTID": "Perhaps agentId was meant",
+    "offset": "It takes agentId, status, q, cursor, limit",
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+async def test_who_misspells_a_parameter_is_told_which_one_was_meant(client: httpx2.AsyncClient, name: str):
+    told = problem(await client.get("/api/conversations", params={name: "x", "limit": "0"}), 422, "invalid")
+    assert told["errors"][0] == {"path": name, "message": f"This operation has no such parameter. {MEANT[name]}"}
+    assert [complaint["path"] for complaint in told["errors"]] == [name, "limit"]
+    none = problem(await client.get("/api/agents/assistant", params={"limit": "1"}), 422, "invalid")
+    assert none["detail"] == "limit: This operation has no such parameter. It takes none."
+
+
+async def test_clients_of_openai_may_send_parameters_that_we_do_not_know(client: httpx2.AsyncClient):
+    assert (await client.get("/v1/models", params={"api-version": "2030-01-01"})).status_code == 200
+    assert (await client.get("/v1/models/assistant", params={"api-version": "2030-01-01"})).status_code == 200

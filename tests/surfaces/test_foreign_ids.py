@@ -75,7 +75,6 @@ BODIES: dict[str, tuple[str, Json]] = {
 }
 FILTERS = {
     "conversations of an agent": "/api/conversations?agentId={agent_id}",
-    "experiments of an agent": "/api/instructions/experiments?agentId={agent_id}",
     "what was measured of an agent": "/api/reasoning/metrics?agentId={agent_id}",
 }
 PAGES = ("/api/conversations", "/api/instructions", "/api/agents", "/api/executions", "/api/replays", "/api/keys")

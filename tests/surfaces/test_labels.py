@@ -88,3 +88,18 @@ async def test_every_move_of_a_label_is_written_down(client: httpx2.AsyncClient,
         ("label_moved", "admin", first["instructionId"], second["instructionId"]),
         ("label_removed", "admin", second["instructionId"], None),
     ]
+
+
+async def test_versions_and_labels_are_read_in_pages_or_all_at_once(client: httpx2.AsyncClient):
+    first = await create(client)
+    for number in range(4):
+        await revise(client, first["familyId"], name=f"Name {number}")
+        await label(client, first, f"label-{number}")
+    for list_ in (f"{PATH}/{first['familyId']}/versions", f"{PATH}/{first['familyId']}/labels"):
+        whole = await listed(client, list_)
+        page = (await client.get(list_, params={"limit": 2})).json()
+        assert (len(whole) >= 4, page["items"]) == (True, whole[:2])
+        rest = (await client.get(list_, params={"cursor": page["nextCursor"]})).json()
+        assert (rest["items"], rest["nextCursor"]) == (whole[2:], None)
+        problem(await client.get(list_, params={"cursor": "x"}), 400, "bad_cursor")
+        problem(await client.get(list_, params={"limit": 0}), 422, "invalid")

@@ -36,6 +36,17 @@ def page_of(found: Sequence[Item], limit: int, position: Callable[[Item], str]) 
     return Page(items=shown, next_cursor=cursor_at(position(shown[-1])) if more else None)
 
 
+def part_of(
+    whole: Sequence[Item], cursor: str | None, limit: int | None, position: Callable[[Item], str]
+) -> Page[Item]:
+    """Make a page of a list that is known whole. Without a limit it is all that comes after the cursor."""
+    after = position_of(cursor)
+    if after is not None:
+        seen = [place for place, item in enumerate(whole) if position(item) == after]
+        whole = whole[seen[0] + 1 :] if seen else ()
+    return Page(items=tuple(whole)) if limit is None else page_of(whole, limit, position)
+
+
 def cursor_at(position: str) -> str:
     return f"1{position.encode().hex()}"
 

@@ -21,7 +21,7 @@ from preceptor.domain.instructions.revision import Bump, Revision, bump_for, rev
 from preceptor.domain.instructions.shown import Instruction, NewRating, Rating
 from preceptor.domain.instructions.version import FIRST, Part, SemVer
 from preceptor.domain.ownership import Caller
-from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.paging import Page, page_of, part_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.documents import require_mentions
@@ -105,12 +105,14 @@ class Instructions(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def versions(self, any_id: str) -> Page[Instruction]:
-        """All versions of a family, newest first."""
+    async def versions(self, any_id: str, cursor: str | None = None, limit: int | None = None) -> Page[Instruction]:
+        """The versions of a family, newest first; all of them without a limit."""
 
         async def program(work: Work) -> Page[Instruction]:
             shelf = await found(work, any_id)
-            return Page(items=tuple(await with_experiments(work, map(shelf.shown, reversed(shelf.versions)))))
+            shown = [shelf.shown(version) for version in reversed(shelf.versions)]
+            page = part_of(shown, cursor, limit, lambda version: version.instruction_id)
+            return Page(items=tuple(await with_experiments(work, page.items)), next_cursor=page.next_cursor)
 
         return await self.session.read(program)
 

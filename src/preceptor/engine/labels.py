@@ -8,7 +8,7 @@ from preceptor.domain.errors import Invalid, NotFound
 from preceptor.domain.instructions.family import LabelRow
 from preceptor.domain.instructions.shown import NO_LABEL, Label, LabelMove
 from preceptor.domain.instructions.version import is_label
-from preceptor.domain.paging import Page
+from preceptor.domain.paging import Page, part_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.gatekeeping import require_open
@@ -54,11 +54,14 @@ class Labels(msgspec.Struct, frozen=True):
 
         return await self.session.write(program)
 
-    async def page(self, any_id: str) -> Page[Label]:
+    async def page(self, any_id: str, cursor: str | None = None, limit: int | None = None) -> Page[Label]:
+        """The labels of a family; all of them without a limit."""
+
         async def program(work: Work) -> Page[Label]:
             shelf = await found(work, any_id)
             rows = await work.labels.of_family(shelf.family.family_id)
-            return Page(items=tuple(Label.of(row, shelf.version(row.instruction_id).version) for row in rows))
+            labels = [Label.of(row, shelf.version(row.instruction_id).version) for row in rows]
+            return part_of(labels, cursor, limit, lambda label: label.name)
 
         return await self.session.read(program)
 

@@ -3,7 +3,7 @@
 FastAPI works out what the parameters are, and documents them; filling them in ourselves costs far less than its way.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -13,6 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
+from preceptor.domain.spelling import meant
 from preceptor.surfaces.rest.values import answer_with
 
 Values = dict[str, Any]
@@ -83,9 +84,15 @@ class Filling(msgspec.Struct, frozen=True):
                 values[name] = made
 
 
-def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, Any, Response]]:
-    """The route's endpoint as a function of the request and the value that its body tells, None without a body."""
+def carrying_out(
+    route: APIRoute, *, strict: bool = False
+) -> Callable[[Request, object], Coroutine[Any, Any, Response]]:
+    """The route's endpoint as a function of the request and the value that its body tells, None without a body.
+
+    A `strict` one refuses parameters in the query that it does not know: a filter that is misspelled would not filter.
+    """
     filling, status = _filling(route.dependant), route.status_code or 200
+    known = tuple(_asked(route.dependant))
     endpoint: Callable[..., Awaitable[object]] = filling.call
     bodies = route.dependant.body_params
     assert len(bodies) <= 1, "an endpoint takes one body"
@@ -93,6 +100,8 @@ def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, 
 
     async def carry_out(request: Request, told: object) -> Response:
         errors: Errors = []
+        if strict and request.scope["query_string"]:
+            errors += [_unknown(name, known) for name in request.query_params if name not in known]
         values = filling.fill(request, errors)
         if filling.awaited:
             await filling.wait(request, values, errors)
@@ -107,6 +116,22 @@ def carrying_out(route: APIRoute) -> Callable[[Request, object], Coroutine[Any, 
         return answer_with(await endpoint(**values), status)
 
     return carry_out
+
+
+def _asked(dependant: Dependant) -> Iterable[str]:
+    """The names of all parameters in the query."""
+    for parameter in dependant.query_params:
+        yield parameter.alias
+    for needed in dependant.dependencies:
+        yield from _asked(needed)
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    """With the one that was meant, or else with all there are."""
+    alike = meant(name, known)
+    told = f"Perhaps {alike} was meant" if alike else f"It takes {', '.join(known) or 'none'}"
+    message = f"This operation has no such parameter. {told}"
+    return {"type": "extra_forbidden", "loc": ("query", name), "msg": message, "input": None}
 
 
 def _filling(dependant: Dependant) -> Filling:

@@ -22,7 +22,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.engine.instructions import Wanted
 from preceptor.engine.shelf import Readable
-from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name
+from preceptor.surfaces.rest.parameters import AnyLimit, Cursor, LabelName, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 
 router = Api("/api/instructions", "instructions")
@@ -118,9 +118,11 @@ async def delete(instruction_id: Name, preceptor: ThePreceptor, if_match: IfMatc
 
 @router.get("/{instruction_id}/versions")
 @needs(Permission.INSTRUCTION_READ)
-async def versions(instruction_id: Name, preceptor: ThePreceptor) -> Page[Instruction]:
+async def versions(
+    instruction_id: Name, preceptor: ThePreceptor, cursor: Cursor = None, limit: AnyLimit = None
+) -> Page[Instruction]:
     """List every version of an instruction, newest first."""
-    return await preceptor.instructions.versions(instruction_id)
+    return await preceptor.instructions.versions(instruction_id, cursor, limit)
 
 
 @router.post("/{instruction_id}/restore/{version_id}", status_code=201)
@@ -160,9 +162,11 @@ async def test(instruction_id: Name, given: NewTrial, preceptor: ThePreceptor) -
 
 @router.get("/{instruction_id}/labels")
 @needs(Permission.INSTRUCTION_READ)
-async def labels(instruction_id: Name, preceptor: ThePreceptor) -> Page[Label]:
+async def labels(
+    instruction_id: Name, preceptor: ThePreceptor, cursor: Cursor = None, limit: AnyLimit = None
+) -> Page[Label]:
     """List the labels of an instruction."""
-    return await preceptor.labels.page(instruction_id)
+    return await preceptor.labels.page(instruction_id, cursor, limit)
 
 
 @router.get("/{instruction_id}/labels/{label}")

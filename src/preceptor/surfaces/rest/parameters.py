@@ -17,5 +17,6 @@ PlaceCursor = Annotated[
     Query(description="`nextCursor` of the page before.", json_schema_extra={"pattern": f"^{PLACE_CURSOR.pattern}$"}),
 ]
 Limit = Annotated[int, Query(description="How many at most.", ge=1, le=LARGEST_PAGE)]
+AnyLimit = Annotated[int | None, Query(description="How many at most; all without it.", ge=1, le=LARGEST_PAGE)]
 Name = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 LabelName = Annotated[str, Path(pattern=LABEL_TEXT)]

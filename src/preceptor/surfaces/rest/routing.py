@@ -32,6 +32,8 @@ ROOM = "__preceptor_room__"
 FILE = "__preceptor_file__"
 FORM = 10_000
 """Bytes that a form needs around its file."""
+STRICT = "/api/"
+"""What is below it says which parameters it takes, and takes no others. OpenAI's clients send what they please."""
 WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _TAG = r'(W/)?"[\x21\x23-\x7e]*"'
 
@@ -118,7 +120,7 @@ class Operation(APIRoute):
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        carry_out, needed = carrying_out(self), self.needs
+        carry_out, needed = carrying_out(self, strict=self.path.startswith(STRICT)), self.needs
         told = None if self.body_field is None else _reader(self.body_field.field_info)
 
         async def handle(request: Request) -> Response:

@@ -1,0 +1,11 @@
+"""Words that were misspelled, and which were meant."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+def meant(word: str, known: Sequence[str]) -> str | None:
+    """The one of these that a word looks like, whatever its case; None if it looks like none."""
+    by_case = {one.lower(): one for one in reversed(known)}
+    alike = get_close_matches(word.lower(), by_case, 1)
+    return by_case[alike[0]] if alike else None
