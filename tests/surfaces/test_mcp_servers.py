@@ -70,10 +70,12 @@ async def test_a_tool_of_another_server_is_used_once_someone_approved_it(tmp_pat
     async with met(tmp_path, database_url) as (talk, stranger):
         found = await refreshed(talk)
         assert (found["weather"]["standing"], found["weather"]["fullName"]) == ("new", WEATHER)
-        await talk.client.patch("/api/agents/assistant", json={"tools": [WEATHER]})
+        named = await talk.client.patch("/api/agents/assistant", json={"tools": [WEATHER]})
+        assert [one["path"] for one in named.json()["warnings"]] == ["/tools/0"]
         await talk.say("Before?", call(), "No tool.")
         assert stranger.called == []
         tools = await approve(talk, "weather", effect="read")
+        assert (await talk.client.get("/api/agents/assistant")).json()["warnings"] == []
         assert (tools["weather"]["standing"], tools["weather"]["effect"]) == ("approved", "read")
         turn = await talk.say("And now?", call(), "It rains.")
         assert turn["message"]["parts"][-1]["text"] == "It rains."

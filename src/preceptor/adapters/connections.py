@@ -68,6 +68,10 @@ class OwnTools(msgspec.Struct, frozen=True):
     connections: "Connections"
     found: "dict[str, tuple[OwnServer, Approved]]"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.base.names, *self.found)
+
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return tuple(spec for name in dict.fromkeys(names) for spec in self._spec(name))
 

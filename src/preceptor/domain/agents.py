@@ -1,5 +1,6 @@
 """Agents: who a conversation is with."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -11,6 +12,7 @@ from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
+from preceptor.domain.spelling import meant
 from preceptor.domain.value import FROM_JSON, VISIBLE_TEXT, AnyId, Value, left_out, told
 
 Handle = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
@@ -124,7 +126,28 @@ class Agent(Value):
         return f'"{self.revision}"'
 
 
+class AgentWarning(Value):
+    """Something about an agent that means nothing here now. It is kept all the same: it may mean something later."""
+
+    code: str
+    sentence: str
+    path: str = Field(description="A JSON pointer into the agent.")
+
+
 class ShownAgent(Agent):
     """An agent as it is read on its own, with the instructions that speak to it now."""
 
     instructions: AgentInstructions = AgentInstructions.as_declared()
+    warnings: tuple[AgentWarning, ...] = ()
+
+
+def unknown_tools(wanted: Sequence[str], known: Sequence[str]) -> tuple[AgentWarning, ...]:
+    """Of the tools that an agent names, those that are not here. A server that offers them may yet be connected."""
+    return tuple(_unknown_tool(name, place, known) for place, name in enumerate(wanted) if name not in known)
+
+
+def _unknown_tool(name: str, place: int, known: Sequence[str]) -> AgentWarning:
+    alike = meant(name, known)
+    told = f"Perhaps {alike} was meant." if alike else f"There are: {', '.join(known)}."
+    sentence = f"No tool here is called {name!r}; turns go on without it. {told}"
+    return AgentWarning(code="unknown_tool", sentence=sentence, path=f"/tools/{place}")

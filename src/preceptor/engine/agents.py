@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from pydantic.alias_generators import to_camel
 
-from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent
+from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent, unknown_tools
 from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError, phrased
 from preceptor.domain.ids import AgentId, AssignmentId
 from preceptor.domain.instructions.assignment import NewAssignment
@@ -15,6 +15,7 @@ from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.merge import speaks, turn
 from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
+from preceptor.domain.turns.independent import START
 from preceptor.domain.value import made, told
 from preceptor.engine.assigning import assign, meant
 from preceptor.engine.audit import note
@@ -25,6 +26,7 @@ from preceptor.engine.plan_texts import require_usable, unusable
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.session import Session
+from preceptor.engine.talk import Tools
 
 
 class Agents(msgspec.Struct, frozen=True):
@@ -36,6 +38,7 @@ class Agents(msgspec.Struct, frozen=True):
         wanted = [(kind, id_, AssignmentId(self.session.world.new_id())) for kind, id_ in _wanted(new)]
 
         async def program(work: Work) -> ShownAgent:
+            tools = (await connected(work, self.session)).tools
             await self._check_models(work, new.model, *new.fallback_models)
             await require_usable(work, new.sgr)
             if await work.agents.find(agent_id):
@@ -61,7 +64,7 @@ class Agents(msgspec.Struct, frozen=True):
             await note(work, self.session.caller, "agent.created", agentId=agent_id)
             for kind, id_, assignment_id in wanted:
                 await _give(work, self.session.caller, agent_id, kind, NewAssignment(instruction_id=id_), assignment_id)
-            return await _shown(work, agent)
+            return await _shown(work, agent, tools)
 
         return await self.session.write(program)
 
@@ -69,7 +72,8 @@ class Agents(msgspec.Struct, frozen=True):
         async def program(work: Work) -> ShownAgent:
             agent = await found(work, agent_id)
             compiled = await effective_now(work, self.session.compilations, agent_id)
-            return ShownAgent(**dict(agent), instructions=_brief(compiled.told.speakers))
+            tools = (await connected(work, self.session)).tools
+            return _told(agent, _brief(compiled.told.speakers), tools)
 
         return await self.session.read(program)
 
@@ -82,12 +86,13 @@ class Agents(msgspec.Struct, frozen=True):
             agent = await found(work, agent_id)
             check(if_match, agent.etag)
             news = told(change)
+            tools = (await connected(work, self.session)).tools
             await self._check_models(work, news.get("model"), *news.get("fallback_models", ()))
             await require_usable(work, news.get("sgr"))
             changed = agent.model_copy(update=news | {"updated_at": work.now, "revision": agent.revision + 1})
             await work.agents.replace(changed)
             await note(work, self.session.caller, "agent.changed", agentId=agent_id, fields=sorted(news))
-            return await _shown(work, changed)
+            return await _shown(work, changed, tools)
 
         return await self.session.write(program)
 
@@ -153,9 +158,14 @@ async def _give(
         raise Invalid(f"{new.instruction_id} is a {version.type} instruction, and here one of type {kind} is wanted.")
 
 
-async def _shown(work: Work, agent: Agent) -> ShownAgent:
+async def _shown(work: Work, agent: Agent, tools: Tools) -> ShownAgent:
     """With its instructions in brief: the first that speaks as system and as behavior, and all the tasks."""
-    return ShownAgent(**dict(agent), instructions=_brief(await _spoken_to(work, agent.agent_id)))
+    return _told(agent, _brief(await _spoken_to(work, agent.agent_id)), tools)
+
+
+def _told(agent: Agent, instructions: AgentInstructions, tools: Tools) -> ShownAgent:
+    warnings = unknown_tools(agent.tools, (*tools.names, START))
+    return ShownAgent(**dict(agent), instructions=instructions, warnings=warnings)
 
 
 async def _spoken_to(work: Work, agent_id: AgentId) -> list[Assignment]:

@@ -134,6 +134,9 @@ class BlobRepository(Protocol):
 class Tools(Protocol):
     """The tools of this installation."""
 
+    @property
+    def names(self) -> Sequence[str]: ...
+
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         """What a model is told of these tools; names that mean nothing here are left out."""
         ...

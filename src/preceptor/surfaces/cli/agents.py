@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from preceptor.surfaces.cli.connection import Declined, api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, warn
 from preceptor.surfaces.cli.library import find, find_version
 
 app = typer.Typer(no_args_is_help=True, help="Agents: make them, give them instructions, see what they are told.")
@@ -63,6 +63,8 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
     say((found["agentId"], "bold"), f"  {found['name']}, {found['role']}")
     if found["permissions"]:
         say(f"May: {', '.join(found['permissions'])}")
+    for warning in found["warnings"]:
+        warn(warning["sentence"])
     columns = ("instruction", "type", "version", "pin", "priority", "state", "id")
     say_table(columns, [_row(one) for one in given])
 
@@ -225,8 +227,6 @@ def _said(**fields: Any) -> dict[str, Any]:
 
 
 def _remark(told: dict[str, Any]) -> None:
-    from preceptor.surfaces.cli.console import warn
-
     for notice in (*told["conflicts"], *told["warnings"]):
         warn(notice["sentence"])
 
