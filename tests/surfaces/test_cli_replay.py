@@ -70,6 +70,9 @@ def test_traffic_is_brought_in_replayed_and_reported(scripted: None, cli: Cli, t
     assert cli("replay", "cancel", listed["replayId"]).out == "completed\n"
     assert cli("replay", "run", "--instruction", "nonsense").code == 2
     assert cli("replay", "run", "--turn", "no-such-turn").code == 1
+    unknown = cli("replay", "run", "--agent", "nope")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert unknown.err == "error: There is no agent 'nope' here. Check the id, or list what there is.\n"
     assert cli("replay", "import", str(tmp_path / "none.jsonl")).code != 0
 
 

@@ -141,6 +141,7 @@ async def test_past_turns_are_decided_again_without_a_model(
 async def test_a_back_test_looks_where_it_is_told_to(tmp_path: Path, database_url: str, guardian: FixedGuardian):
     async with reasoning(tmp_path, database_url, script, guardian) as talk:
         await talked(talk, "spam")
+        await talk.client.post("/api/agents", json={"agentId": "another", "name": "Another"})
         rules: Json = {"thresholds": {"spamScore": 0.6}}
         now = datetime.now(UTC)
         earlier, later = ((now + timedelta(hours=hours)).isoformat() for hours in (-1, 1))
@@ -154,6 +155,7 @@ async def test_a_back_test_looks_where_it_is_told_to(tmp_path: Path, database_ur
             told = (await talk.client.post("/api/reasoning/back-test", json=rules | where)).json()
             assert told["turns"] == turns
         problem(await talk.client.post("/api/reasoning/back-test", json={"from": later, "to": earlier}), 422, "invalid")
+        problem(await talk.client.post("/api/reasoning/back-test", json={"agentId": "nope"}), 404, "not_found")
         rival = await new_org(talk.client, "rivals")
         assert (await talk.client.post("/api/reasoning/back-test", json=rules, headers=rival)).json()["turns"] == 0
         editor = await new_key(talk.client, role="editor")

@@ -257,8 +257,11 @@ async def test_turns_are_chosen_by_a_filter_and_found_again_page_by_page(talk: T
     rest = (await talk.client.get(f"{path}?limit=2&changed=true&cursor={first['nextCursor']}")).json()
     assert [item["turnId"] for item in (*first["items"], *rest["items"])] == turns[2:]
     assert rest["nextCursor"] is None
+    await talk.client.post("/api/agents", json={"agentId": "nobody", "name": "Nobody has asked it anything"})
     none = await replay(talk, filter={"agentId": "nobody"})
     assert (none["status"], none["summary"]["turns"]) == ("completed", 0)
+    spoke = await replay(talk, filter={"instructionId": made["familyId"]})
+    assert (spoke["summary"]["turns"], new["isLatestVersion"]) == (0, True)  # a family means its head
     unused = await replay(talk, turnIds=turns[:1], overrides={"instructions": {(await unassigned(talk)): "1.0.0"}})
     assert unused["items"][0]["notes"] == ["None of the instructions that are changed spoke in this turn."]
     listed = (await talk.client.get("/api/replays?status=completed")).json()["items"]
@@ -276,6 +279,9 @@ BAD: dict[str, tuple[Json, int, str]] = {
     "no turn": ({"turnIds": []}, 422, "invalid"),
     "an unknown turn": ({"turnIds": ["no-such-turn"]}, 404, "not_found"),
     "an unknown instruction": ({"filter": {}, "overrides": {"instructions": {"none": "1.0.0"}}}, 404, "not_found"),
+    "an unknown agent": ({"filter": {"agentId": "nope"}}, 404, "not_found"),
+    "an unknown conversation": ({"filter": {"conversationId": "nope"}}, 404, "not_found"),
+    "an unknown version": ({"filter": {"instructionId": "nope"}}, 404, "not_found"),
     "an unknown mode": ({"filter": {}, "mode": "sideways"}, 422, "invalid"),
     "too many at once": ({"filter": {}, "concurrency": 17}, 422, "invalid"),
     "the end before the start": (

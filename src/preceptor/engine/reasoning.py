@@ -131,6 +131,7 @@ class Reasoning(msgspec.Struct, frozen=True):
         """Decide past turns again, from what is on their records."""
         period = Period(_agent(wanted.agent_id), wanted.from_, wanted.to)
         _check(period)
+        await self._policy(wanted.agent_id)  # which complains of an agent that is not there
         changed: list[Changed] = []
         turns, last = 0, 0
         async for past in self.turns(period):

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
-from preceptor.domain.ids import AgentId, FamilyId, InstructionId, StreamId, TaskId, TurnId
+from preceptor.domain.ids import AgentId, ConversationId, FamilyId, InstructionId, StreamId, TaskId, TurnId
 from preceptor.domain.log import Event
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page, cursor_at, page_of, place_of, position_of
@@ -24,6 +24,8 @@ from preceptor.domain.replays.replay import (
 )
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.value import made
+from preceptor.engine.agents import found as found_agent
+from preceptor.engine.following import no_further
 from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
 from preceptor.engine.reasoning import Period, Reasoning
@@ -31,6 +33,7 @@ from preceptor.engine.replay import read_digests, summary_of
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.shelf import found as found_instruction
+from preceptor.engine.shelf import readable
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Tasks, events_of
 
@@ -168,6 +171,7 @@ class Replays(msgspec.Struct, frozen=True):
     async def follow(self, replay_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
         """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
         stream, org = StreamId(replay_id), self.session.caller.owner.org_id
+        after = await no_further(self.session, stream, after)
         while True:
             events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
             after = events[-1].seq if events else after
@@ -223,14 +227,21 @@ class Replays(msgspec.Struct, frozen=True):
         wish: Filter = new.filter
         if wish.from_ is not None and wish.to is not None and wish.from_ > wish.to:
             raise Invalid("`from` must not be later than `to`.")
-        agent_id = None if wish.agent_id is None else AgentId(wish.agent_id)
-        period = Period(agent_id, wish.from_, wish.to, wish.instruction_id, wish.conversation_id, family)
+        period = await self.session.read(lambda work: self._period(work, wish, family))
         chosen: list[str] = []
         async for past in Reasoning(self.session).turns(period):
             chosen.append(past.row.turn_id)
             if len(chosen) >= wish.limit:
                 break
         return tuple(reversed(chosen))
+
+    async def _period(self, work: Work, wish: Filter, family: str | None) -> Period:
+        """Where to look. What is named must be there: a replay of nothing would look like one that went well."""
+        agent_id = None if wish.agent_id is None else (await found_agent(work, AgentId(wish.agent_id))).agent_id
+        if wish.conversation_id is not None:
+            await found(work, self.session.caller, ConversationId(wish.conversation_id), archived=True)
+        version = None if wish.instruction_id is None else (await readable(work, wish.instruction_id)).instruction_id
+        return Period(agent_id, wish.from_, wish.to, version, wish.conversation_id, family)
 
     async def _visible(self, work: Work, turn_ids: tuple[str, ...]) -> tuple[str, ...]:
         for turn_id in turn_ids:
