@@ -61,6 +61,21 @@ async def path(client: httpx2.AsyncClient) -> str:
     return f"/api/conversations/{started.json()['conversationId']}"
 
 
+@pytest.mark.parametrize("way", ["header", "parameter"])
+async def test_a_reader_who_has_seen_more_than_there_is_hears_of_all_that_is_new(
+    client: httpx2.AsyncClient, path: str, way: str
+):
+    reader = Reader(app_of(client), f"{path}/events", {"last-event-id": "1000"} if way == "header" else None)
+    reader.scope["query_string"] = b"after=1000" if way == "parameter" else b""
+    task = reader.start()
+    await reader.until(lambda seen: b": still here\n" in seen)
+    await client.patch(path, json={"title": "second"})
+    await reader.until(lambda seen: b"id: 2\nevent: conversation.changed\n" in seen)
+    assert b"conversation.started" not in reader.seen
+    reader.leave()
+    await task
+
+
 async def open_streams(client: httpx2.AsyncClient) -> str:
     lines = (await client.get("/metrics")).text.splitlines()
     return next(line.rsplit(" ", 1)[1] for line in lines if line.startswith("preceptor_") and "streams" in line)

@@ -13,8 +13,9 @@ EVENTS = """# Events
 
 `POST /api/conversations/{id}/messages` with `Accept: text/event-stream`, and `GET /api/conversations/{id}/events`,
 send one event for each committed row of the log: `id:` is its `seq`, so a reader that sends `Last-Event-ID` goes on
-where it was. The first words of an answer come at once, later ones within 100 ms. Every turn ends in exactly one of
-`turn.completed`, `turn.blocked`, `turn.clarify`, `turn.failed` and `turn.cancelled`.
+where it was; one that has seen more than there is, before a backup was restored, goes on with what is new. The first
+words of an answer come at once, later ones within 100 ms. Every turn ends in exactly one of `turn.completed`,
+`turn.blocked`, `turn.clarify`, `turn.failed` and `turn.cancelled`.
 
 Each event has `turnId`, `seq` and `at` beside what is listed here. Events that users are not shown need the
 permission `record:read`; of some others users are shown less than is listed."""

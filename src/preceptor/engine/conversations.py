@@ -27,6 +27,7 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.value import made
 from preceptor.engine.answers import Answer
+from preceptor.engine.following import no_further
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
 from preceptor.engine.seeing import found
@@ -96,6 +97,7 @@ class Conversations(msgspec.Struct, frozen=True):
     async def follow(self, conversation_id: ConversationId, after: int = 0) -> AsyncIterator[list[Event]]:
         """Yield the events after `after` and then each new one as it is committed; an empty list says 'still here'."""
         await self.get(conversation_id)
+        after = await no_further(self.session, StreamId(conversation_id), after)
         async with aclosing(self.go_on(conversation_id, after)) as batches:
             async for events in batches:
                 yield events

@@ -28,6 +28,7 @@ from preceptor.domain.value import made
 from preceptor.engine.calling_out import NoWebhooks
 from preceptor.engine.commands import spoken_outputs
 from preceptor.engine.execution import execute, give_up, taken_up
+from preceptor.engine.following import no_further
 from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
 from preceptor.engine.replays import Replays
@@ -135,6 +136,7 @@ class Executions(msgspec.Struct, frozen=True):
     async def follow(self, execution_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
         """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
         stream, org = StreamId(execution_id), self.session.caller.owner.org_id
+        after = await no_further(self.session, stream, after)
         while True:
             events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
             after = events[-1].seq if events else after

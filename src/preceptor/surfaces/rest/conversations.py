@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Header, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation, Status
@@ -10,14 +10,12 @@ from preceptor.domain.ids import ConversationId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.engine.conversations import Wanted
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import Cursor, Limit, Name, Position, Resume
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, for_users, sent
 from preceptor.surfaces.streams import Streamed
 
 router = Api("/api/conversations", "conversations")
-
-Position = Annotated[int, Query(description="Only events after this `seq`.", ge=0, le=2**53)]
 
 
 @router.post("", status_code=201)
@@ -78,7 +76,7 @@ async def events(
     audience: Annotated[
         Literal["user", "system"], Query(description="What users see, or every row (needs `record:read`).")
     ] = "user",
-    last_event_id: Annotated[int | None, Header(description="Resume after this event.", ge=0, le=2**53)] = None,
+    last_event_id: Resume = None,
 ) -> StreamingResponse:
     """Follow the conversation's log: what has happened, then what happens. One event is one committed row."""
     await preceptor.conversations.get(ConversationId(conversation_id))

@@ -1,22 +1,18 @@
 """/api/executions"""
 
-from typing import Annotated
-
-from fastapi import Header, Request
+from fastapi import Request
 from fastapi.responses import StreamingResponse
 
 from preceptor.domain.executions.execution import Execution, NewExecution, Status, Summary
 from preceptor.domain.ids import TaskId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
-from preceptor.surfaces.rest.conversations import Position
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import Cursor, Limit, Name, Position, Resume
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
 from preceptor.surfaces.streams import Streamed
 
 router = Api("/api/executions", "executions")
-Resume = Annotated[int | None, Header(alias="Last-Event-ID", description="Resume after this event.", ge=0, le=2**53)]
 
 
 @router.post("", status_code=202)

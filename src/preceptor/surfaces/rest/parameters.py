@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Header, Path, Query
 
 from preceptor.domain.instructions.version import LABEL_TEXT
 from preceptor.domain.paging import CURSOR, LARGEST_PAGE, PLACE_CURSOR
@@ -20,3 +20,15 @@ Limit = Annotated[int, Query(description="How many at most.", ge=1, le=LARGEST_P
 AnyLimit = Annotated[int | None, Query(description="How many at most; all without it.", ge=1, le=LARGEST_PAGE)]
 Name = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 LabelName = Annotated[str, Path(pattern=LABEL_TEXT)]
+Position = Annotated[
+    int, Query(description="Only events after this `seq`; beyond the last, only new ones.", ge=0, le=2**53)
+]
+Resume = Annotated[
+    int | None,
+    Header(
+        alias="Last-Event-ID",
+        description="Resume after this event; beyond the last, with what is new.",
+        ge=0,
+        le=2**53,
+    ),
+]

@@ -10,9 +10,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.domain.replays.gate import Gate, GateRun, NewGate
 from preceptor.domain.replays.replay import Item, NewReplay, Replay, Status, Summary
-from preceptor.surfaces.rest.conversations import Position
-from preceptor.surfaces.rest.executions import Resume
-from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name, PlaceCursor
+from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name, PlaceCursor, Position, Resume
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
 from preceptor.surfaces.streams import Streamed
