@@ -77,7 +77,7 @@ def check_turn(told: Sequence[Fact]) -> None:
 
 
 def check_once(told: Sequence[Fact], opening: str, closing_kinds: set[str], name: str) -> None:
-    """What was opened is closed once, afterwards."""
+    """What was opened is closed once, afterwards. What says its end is of nothing else, but for messages."""
     opened: set[str] = set()
     closed: set[str] = set()
     for row, fact in told:
@@ -85,7 +85,8 @@ def check_once(told: Sequence[Fact], opening: str, closing_kinds: set[str], name
         if row.kind == opening:
             assert known not in opened, f"{known} was opened twice"
             opened.add(known or "")
-        elif row.kind in closing_kinds and known in opened:
+        elif row.kind in closing_kinds and (known in opened or row.kind != "message.completed"):
+            assert known in opened, f"{known} was closed, and never opened"
             assert known not in closed, f"{known} was closed twice"
             closed.add(known or "")
     assert opened == closed, f"{told[0][0].turn}: {opening} without an end: {opened - closed}"

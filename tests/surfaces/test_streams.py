@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -7,8 +8,12 @@ import pytest
 from fastapi import FastAPI
 
 from preceptor import Preceptor
+from preceptor.testing import Called, Say
 from tests.conftest import ADMIN_KEY
+from tests.scenarios.reasoned import events_in
 from tests.surfaces.helpers import app_of
+from tests.surfaces.talking import talking
+from tests.talking import settings_in
 
 
 class Reader:
@@ -74,6 +79,25 @@ async def test_a_reader_who_has_seen_more_than_there_is_hears_of_all_that_is_new
     assert b"conversation.started" not in reader.seen
     reader.leave()
     await task
+
+
+async def test_what_became_of_a_tool_is_told_of_a_tool_that_was_started_and_of_no_call_that_was_refused(tmp_path: Path):
+    calls = {
+        "sum": Called("calculator", {"expression": "2+2"}, id="sum"),
+        "unknown": Called("calculatr", {}, id="unknown"),
+        "malformed": Called("calculator", {}, id="malformed", malformed="{"),
+        "too many": Called("return_control", {}, id="return"),
+    }
+    async with talking(settings_in(tmp_path)) as talk:
+        talk.script.lines += [Say("", tuple(calls.values())), "Four."]
+        sent = await talk.post("messages", {"content": "2+2?"}, Accept="text/event-stream")
+        told = [(kind, data["toolCallId"]) for kind, data in events_in(sent.text) if kind.startswith("tool.")]
+        assert told == [("tool.started", "sum"), ("tool.completed", "sum")]
+        logged = [(kind, fact["toolCallId"]) for kind, fact in await talk.events() if kind.startswith("tool.")]
+        assert logged == told
+        parts = [part for message in await talk.messages() for part in message["parts"]]
+        outcomes = {part["toolCallId"]: part["outcome"] for part in parts if part["type"] == "tool_result"}
+        assert outcomes == {"sum": "ok", "unknown": "error", "malformed": "error", "return": "ok"}
 
 
 async def open_streams(client: httpx2.AsyncClient) -> str:

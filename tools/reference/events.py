@@ -31,7 +31,7 @@ SAID = {
     "message.delta": "More of it.",
     "message.abandoned": "It will not be completed: the stream broke off, and the call is made again.",
     "message.completed": "The whole message.",
-    "tool.started": "A tool is about to be called.",
+    "tool.started": "A tool is about to be called. A call that is refused starts none, and is answered by a message.",
     "tool.completed": "What became of that.",
     "delegation.opened": "A specialist has the word.",
     "delegation.closed": "Control is back; or, closed by `carried`, stays for the next turn.",

@@ -133,6 +133,7 @@ def _error(call: ToolCall, sentence: str) -> ToolResult:
 
 
 def answer_call(run: Run, lane: Lane, call: ToolCall, result: ToolResult, milliseconds: int = 0) -> None:
+    """Answer it. What became of a tool is told if it was started, and a call that is refused starts none."""
     completed = ToolCompleted(
         tool_call_id=call.id,
         name=call.name,
@@ -140,5 +141,6 @@ def answer_call(run: Run, lane: Lane, call: ToolCall, result: ToolResult, millis
         milliseconds=milliseconds,
         span_id=lane.span_id,
     )
-    run.journal.note("tool.completed", completed)
+    if call.id in lane.started:
+        run.journal.note("tool.completed", completed)
     run.journal.note("message.completed", run.message(Role.TOOL, (result,), lane, kind=Kind.TOOL))
