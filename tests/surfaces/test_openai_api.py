@@ -9,7 +9,10 @@ import httpx2
 import pytest
 
 from preceptor import Settings
+from preceptor.adapters.models.scripted import CAN_DO_ALL
 from preceptor.domain.messages.message import Role
+from preceptor.domain.models import Capabilities
+from preceptor.domain.prompts.prompt import Force
 from preceptor.domain.prompts.reply import Fault, ModelFailure
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.testing import Called, Say
@@ -285,6 +288,80 @@ async def test_a_tool_that_must_be_called_is_asked_for_by_name_and_only_once(tal
     error(
         await post(talk, CHAT, {"messages": [user("Hi")], "tools": [WEATHER], "tool_choice": unknown}), 422, "invalid"
     )
+
+
+RAIN: Json = {"type": "function", "function": {"name": "rain"}}
+BY_NAME = {"type": "function", "function": {"name": "weather"}}
+HOLDING: dict[str, tuple[tuple[Force, ...], list[Json], Any, tuple[Force, str | None], set[str]]] = {
+    "by its name": ((Force.NAMED, Force.REQUIRED), [WEATHER, RAIN], BY_NAME, (Force.NAMED, "weather"), set()),
+    "where it is shown no other": (
+        (Force.REQUIRED,),
+        [WEATHER, RAIN],
+        BY_NAME,
+        (Force.REQUIRED, "weather"),
+        {"weather"},
+    ),
+    "of one": ((Force.REQUIRED,), [WEATHER], "required", (Force.REQUIRED, "weather"), {"weather"}),
+    "of several": (
+        (Force.NAMED, Force.REQUIRED),
+        [WEATHER, RAIN],
+        "required",
+        (Force.REQUIRED, None),
+        {"weather", "rain"},
+    ),
+}
+"""What a model can be held to, the tools, the choice; then how it is asked and, if not all, what it is shown."""
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+@pytest.mark.parametrize("way", HOLDING)
+async def test_a_tool_that_must_be_called_is_asked_for_as_strictly_as_the_model_can_be_held(
+    tmp_path: Path, way: str, path: str
+):
+    forced, tools, chosen, asked, shown = HOLDING[way]
+    able = CAN_DO_ALL.model_copy(update={"forced": forced})
+    async with talking(settings_in(tmp_path), capabilities=able) as talk:
+        talk.script.lines += [ASK_WEATHER, "Sunny."]
+        answer = await post(talk, path, body_of(path, tools, chosen))
+        assert answer.status_code == 200, answer.text
+        assert "weather" in answer.text
+        [first] = talk.model.asks
+        assert (first.force, first.forced_tool) == asked
+        names = {tool.name for tool in talk.script.prompts[0].tools}
+        assert names == (shown or {"calculator", "weather", "rain", "delegate_internal_reasoning"})
+
+
+UNABLE = {
+    "only by a schema": CAN_DO_ALL.model_copy(update={"forced": (Force.JSON_SCHEMA,)}),
+    "not at all": CAN_DO_ALL.model_copy(update={"forced": ()}),
+    "without tools": CAN_DO_ALL.model_copy(update={"tools": False}),
+}
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+@pytest.mark.parametrize("able", UNABLE.values(), ids=UNABLE)
+async def test_a_call_that_the_model_cannot_be_held_to_is_refused_rather_than_only_asked_for(
+    tmp_path: Path, able: Capabilities, path: str
+):
+    async with talking(settings_in(tmp_path), capabilities=able) as talk:
+        for chosen in ("required", BY_NAME):
+            told = error(await post(talk, path, body_of(path, [WEATHER, RAIN], chosen)), 422, "invalid")
+            assert "cannot be made to call a tool" in told["message"]
+        assert talk.script.prompts == []
+        assert (await post(talk, path, body_of(path, [WEATHER], "auto"))).status_code == 200
+        assert (
+            "no `tools` to call"
+            in error(await post(talk, path, body_of(path, [], "required")), 422, "invalid")["message"]
+        )
+
+
+def body_of(path: str, tools: list[Json], chosen: Any) -> Json:
+    """The same question in either form."""
+    if path == CHAT:
+        return {"messages": [user("Weather?")], "tools": tools, "tool_choice": chosen}
+    flat = [{"type": "function", **tool["function"]} for tool in tools]
+    named = chosen if isinstance(chosen, str) else {"type": "function", **chosen["function"]}
+    return {"input": "Weather?", "tools": flat, "tool_choice": named}
 
 
 async def test_what_is_asked_of_the_model_is_asked_and_what_we_do_not_know_is_ignored(talk: Talk):

@@ -152,6 +152,8 @@ def test_a_model_is_held_to_a_tool_by_its_name_or_by_showing_no_other():
     assert body(prompt(user("Hi"), tools=(WEATHER, CLOCK)), named)["tool_choice"] == {"type": "tool", "name": "weather"}
     required = Ask("m", forced_tool="weather", force=Force.REQUIRED)
     assert body(prompt(user("Hi"), tools=(WEATHER,)), required)["tool_choice"] == {"type": "any"}
+    some = Ask("m", force=Force.REQUIRED)
+    assert body(prompt(user("Hi"), tools=(WEATHER, CLOCK)), some)["tool_choice"] == {"type": "any"}
     for wrong, tools in (
         (required, (WEATHER, CLOCK)),
         (named, (CLOCK,)),
@@ -165,6 +167,7 @@ def test_a_model_that_is_held_to_a_tool_is_not_asked_to_think_first():
     thinking = Sampling(extra={"thinking": {"type": "enabled", "budget_tokens": 2000}, "other": 1})
     asked = body(prompt(user("Hi"), tools=(WEATHER,)), Ask("m", thinking, "weather", Force.NAMED))
     assert ("thinking" in asked, asked["other"], asked["max_tokens"]) == (False, 1, 8192)
+    assert "thinking" not in body(prompt(user("Hi"), tools=(WEATHER,)), Ask("m", thinking, force=Force.REQUIRED))
 
 
 def test_one_call_at_a_time_can_be_asked_for():

@@ -134,6 +134,11 @@ def test_a_tool_is_forced_by_requiring_some_tool_and_showing_one():
     assert (sent["tool_choice"], len(sent["tools"])) == ("required", 1)
 
 
+def test_some_tool_is_forced_whichever_it_is():
+    sent = body(prompt(user("Hi"), tools=(WEATHER, CLOCK)), Ask("m", force=Force.REQUIRED))
+    assert (sent["tool_choice"], len(sent["tools"])) == ("required", 2)
+
+
 def test_a_tool_is_forced_as_the_schema_of_the_answer():
     sent = body(prompt(user("Hi"), tools=(WEATHER,)), Ask("m", forced_tool="weather", force=Force.JSON_SCHEMA))
     assert sent["response_format"]["json_schema"]["schema"] == WEATHER.parameters

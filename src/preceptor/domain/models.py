@@ -53,6 +53,11 @@ class Capabilities(Value):
         paid = fresh * self.input_price + usage.cached_tokens * cached + usage.output_tokens * self.output_price
         return msgspec.structs.replace(usage, cost=paid / 1_000_000)
 
+    def holding(self, tool: str | None) -> Force | None:
+        """The strictest way to have it call this tool, or without a name any; None if it can only be asked to."""
+        ways = (Force.REQUIRED,) if tool is None else (Force.NAMED, Force.REQUIRED)
+        return next((way for way in ways if self.tools and way in self.forced), None)
+
     def tool_schema(self, given: dict[str, Any]) -> dict[str, Any]:
         """A tool's schema as this model takes it."""
         return _without(given, frozenset(self.schema_without)) if self.schema_without else given

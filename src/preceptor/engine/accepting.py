@@ -20,7 +20,7 @@ from preceptor.domain.turns.step import AskModel, next_step
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.attachments import expanded, images_for
 from preceptor.engine.branching import Again, branch
-from preceptor.engine.bringing import Client, bring, unanswered, with_tools
+from preceptor.engine.bringing import Client, bring, require_holding, unanswered, with_tools
 from preceptor.engine.carry_over import carried_again, carried_into, take_over
 from preceptor.engine.compiled import Told
 from preceptor.engine.connecting import connected
@@ -161,6 +161,7 @@ async def _speaker(work: Work, session: Session, wanted: Wanted, agent: Agent) -
     means = await connected(work, session, enrolled.compiled.head)
     name = enrolled.agent.model or means.models.default
     model, counter = means.models.find(name), means.models.counter(name)
+    require_holding(wanted.client, model)
     if wanted.loaded is None:
         spoken, pins = spoken_by(work, means, enrolled, model, counter), enrolled.pins
     else:

@@ -14,7 +14,7 @@ from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, enco
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.engine.counting import tokens_of
-from preceptor.engine.ports import TokenCounter, Work
+from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.run import History, Spoken
 from preceptor.engine.session import Session
 from preceptor.engine.talk import MessagePlace
@@ -27,14 +27,25 @@ class Client(msgspec.Struct, frozen=True):
     brought: tuple[Brought, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     forced: str | None = None
+    must_call: bool = False
     results: bool = False
     """The question is what its tools returned: the turn goes on with what an earlier one asked for."""
 
     @property
     def pins(self) -> dict[str, Any]:
         """What the turn is pinned to on its behalf. What goes on was planned when it began."""
-        told = {"client_tools": tuple(tool.name for tool in self.tools), "forced_tool": self.forced}
+        told: dict[str, Any] = {"client_tools": tuple(tool.name for tool in self.tools), "forced_tool": self.forced}
+        told |= {"must_call": self.must_call}
         return told | ({"sgr": {}} if self.results else {})
+
+
+class CannotHold(Invalid):
+    model: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"The model {self.model!r} cannot be made to call a tool. Send `tool_choice: auto`, or ask another agent."
+        )
 
 
 class ReservedTool(Invalid):
@@ -70,6 +81,13 @@ def unanswered(history: History) -> tuple[Brought, ...]:
     """Results for calls that a client was to carry out, and did not before something else was said."""
     waiting = open_calls([each.message for each in history.said])
     return tuple(settled((), waiting))
+
+
+def require_holding(client: Client, model: ChatModel) -> None:
+    """Refuse to promise a call that the model can only be asked for."""
+    wanted = client.forced is not None or client.must_call
+    if wanted and model.capabilities.holding(client.forced) is None:
+        raise CannotHold(model=model.name)
 
 
 def with_tools(spoken: Spoken, tools: Sequence[ToolSpec], counter: TokenCounter) -> Spoken:

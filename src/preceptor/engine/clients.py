@@ -38,6 +38,9 @@ class Asked(msgspec.Struct, frozen=True):
     """Instead of a conversation: the turn that it goes on after."""
     tools: tuple[ToolSpec, ...] = ()
     forced: str | None = None
+    """The one of them that must be called."""
+    must_call: bool = False
+    """Any of them must be called."""
     client: str = "openai"
     """Which kind of client, for the metadata of a conversation that begins with it."""
 
@@ -123,6 +126,6 @@ def _wanted(conversation: Conversation, asked: Asked, told: list[Brought]) -> Wa
     if not told or told[-1].role is Role.ASSISTANT:
         raise NothingSaid
     question = told[-1]
-    client = Client(tuple(told[:-1]), asked.tools, asked.forced, results=question.role is Role.TOOL)
+    client = Client(tuple(told[:-1]), asked.tools, asked.forced, asked.must_call, question.role is Role.TOOL)
     wanted = Wanted(conversation, question.parts, asked.parameters)
     return replace(wanted, client=client)

@@ -66,6 +66,8 @@ def _prefix(prompt: Prompt, ask: Ask) -> dict[str, Any]:
 
 def _choice(prompt: Prompt, ask: Ask) -> dict[str, Any] | None:
     alone = {"disable_parallel_tool_use": True} if ask.sampling.parallel_tool_calls is False else {}
+    if ask.force is Force.REQUIRED and ask.forced_tool is None:
+        return {"type": "any", **alone}
     if ask.force is None or ask.forced_tool is None:
         return {"type": "auto", **alone} if alone and prompt.tools else None
     if ask.forced_tool not in [tool.name for tool in prompt.tools]:

@@ -135,7 +135,8 @@ def _callable(name: str) -> str:
 
 def _tools(prompt: Prompt, ask: Ask) -> dict[str, Any]:
     if ask.force is None or ask.forced_tool is None:
-        return {"tools": [_function(tool) for tool in prompt.tools]} if prompt.tools else {}
+        some = {"tool_choice": "required"} if ask.force is Force.REQUIRED else {}
+        return {"tools": [_function(tool) for tool in prompt.tools], **some} if prompt.tools else {}
     forced = next((tool for tool in prompt.tools if tool.name == ask.forced_tool), None)
     if forced is None:
         raise CannotRender(f"The tool {ask.forced_tool!r} is to be called, and it is not among the prompt's tools.")

@@ -75,6 +75,8 @@ class Pins(Fact, frozen=True, kw_only=True):
     """Tools that whoever sent the message carries out itself: a call of one ends the turn."""
     forced_tool: str | None = None
     """One of these that the first call must use, where the model can be held to it."""
+    must_call: bool = False
+    """Whether the first call must use any of these, where the model can be held to it."""
     rules: dict[str, Any] = {}
     """The validation rules that the answer is held to; empty where there are none."""
     experiments: tuple[Enrolment, ...] = ()

@@ -49,7 +49,8 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     """Assemble a prompt and note down what it is made of, unless that would cost more than there is. Asks no one."""
     model = run.model_of(lane)
     able = model.capabilities
-    began = as_taken(_opening(run, lane, step, model), able)
+    force = _held(run, lane, step, able)
+    began = as_taken(_opening(run, lane, step, model, force), able)
     pictures = run.images if able.images else {}
     said, left_out = _shown(run, lane, model, began)
     if pictures:
@@ -57,8 +58,7 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     prompt = assemble(began.system, said, _tail(run, lane, step), began.tools, overhead=able.message_overhead)
     if exceeded := too_much(run, prompt, able):
         return Settle(TurnStatus.FAILED, "budget_exceeded", exceeded)
-    forced = _forced(run, lane, began, able)
-    force = None if forced is None else Force.NAMED
+    forced = None if force is None else run.pins.forced_tool
     asked = Ask(model=model.name, sampling=_sampling(run, able), forced_tool=forced, force=force)
     request = model.render(proven(run, prompt, said, lane), asked)
     purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1, lane.fallback)
@@ -90,11 +90,14 @@ def forget(run: Run, lane: Lane, step: Forget) -> None:
     run.journal.note("call.ended", ended)
 
 
-def _opening(run: Run, lane: Lane, step: AskModel, model: ChatModel) -> Opening:
+def _opening(run: Run, lane: Lane, step: AskModel, model: ChatModel, force: Force | None) -> Opening:
     speaker, voice = lane.speaker, run.voice
     delegates, longest = _may_delegate(run.turn, lane), run.turn.limits.prompt
     if step.purpose == "final" or (speaker is None and not model.capabilities.tools):
         return opening(voice.system, ())
+    if force is Force.REQUIRED:  # held to some tool, it is shown those alone that may be meant
+        meant = run.pins.client_tools if run.pins.forced_tool is None else (run.pins.forced_tool,)
+        return opening(voice.system, tuple(tool for tool in voice.tools if tool.name in meant))
     if speaker is not None:
         tools = tools_for(voice, speaker, may_delegate=delegates, counter=run.counter, longest=longest)
         return opening(specialist_system(voice, speaker, run.counter), tools)
@@ -108,13 +111,13 @@ def _opening(run: Run, lane: Lane, step: AskModel, model: ChatModel) -> Opening:
     return found
 
 
-def _forced(run: Run, lane: Lane, began: Opening, able: Capabilities) -> str | None:
-    """The tool that this call must use: the one the client asked for, in the first words of a turn."""
-    wanted = run.pins.forced_tool
+def _held(run: Run, lane: Lane, step: AskModel, able: Capabilities) -> Force | None:
+    """How this call is held to a tool: as the client asked, in the agent's first words of a turn."""
+    wanted = run.pins.forced_tool is not None or run.pins.must_call
     spoken = lane.root is not None or any(message.call_id is not None for message in lane.messages)
-    if wanted is None or spoken or Force.NAMED not in able.forced:
+    if not wanted or spoken or lane.speaker is not None or step.purpose == "final":
         return None
-    return wanted if any(tool.name == wanted for tool in began.tools) else None
+    return able.holding(run.pins.forced_tool)
 
 
 def _may_delegate(turn: Turn, lane: Lane) -> bool:

@@ -137,9 +137,11 @@ def spec_of(told: Function) -> ToolSpec:
 
 
 def forced_of(tools: Sequence[ToolSpec], named: str | None, *, required: bool) -> str | None:
-    """The one tool that must be called. Of several, none can be singled out: the model is left to choose."""
+    """The one tool that must be called, if it is one."""
     if named is not None and all(tool.name != named for tool in tools):
         raise NotHere(f"`tool_choice` names {named!r}, which is not among `tools`.")
+    if required and not tools:
+        raise NotHere("`tool_choice` is `required`, and there are no `tools` to call. Send some, or leave it out.")
     return named or (tools[0].name if required and len(tools) == 1 else None)
 
 

@@ -163,6 +163,7 @@ def _asked(said: ChatRequest, header: str | None) -> Asked:
         conversation_id=None if named is None else ConversationId(named),
         tools=said.client_tools(),
         forced=said.forced(),
+        must_call=said.tool_choice == "required",
     )
 
 

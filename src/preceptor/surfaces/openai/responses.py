@@ -115,6 +115,7 @@ def _asked(said: ResponseRequest, header: str | None) -> Asked:
         after=None if said.previous_response_id is None else TurnId(said.previous_response_id.removeprefix(ID)),
         tools=said.client_tools(),
         forced=said.forced(),
+        must_call=said.tool_choice == "required",
         client="openai-responses",
     )
 
