@@ -252,6 +252,16 @@ async def test_who_misspells_a_parameter_is_told_which_one_was_meant(client: htt
     assert none["detail"] == "limit: This operation has no such parameter. It takes none."
 
 
+async def test_a_parameter_that_is_said_twice_is_refused_rather_than_chosen_from(client: httpx2.AsyncClient):
+    told = problem(await client.get("/api/conversations?limit=1&limit=2&q=a"), 422, "invalid")
+    assert told["errors"] == [{"path": "limit", "message": "Say it once: it is here more than once"}]
+
+
+async def test_an_operation_that_needs_a_body_says_so(client: httpx2.AsyncClient):
+    told = problem(await client.post("/api/agents"), 422, "invalid")
+    assert told["errors"] == [{"path": "/", "message": "This operation needs a body, and there is none"}]
+
+
 async def test_clients_of_openai_may_send_parameters_that_we_do_not_know(client: httpx2.AsyncClient):
     assert (await client.get("/v1/models", params={"api-version": "2030-01-01"})).status_code == 200
     assert (await client.get("/v1/models/assistant", params={"api-version": "2030-01-01"})).status_code == 200

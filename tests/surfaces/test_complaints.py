@@ -13,7 +13,7 @@ Json = dict[str, Any]
 MESSAGES: dict[str, tuple[Json, str, str]] = {
     "no content": ({}, "/content", "Field required"),
     "an empty text": ({"content": ""}, "/content", "String should have at least 1 character"),
-    "no parts": ({"content": []}, "/content", "Tuple should have at least 1 item after validation, not 0"),
+    "no parts": ({"content": []}, "/content", "There must be at least 1 item, not 0"),
     "parts that say nothing": (
         {"content": [{"type": "text", "text": ""}] * 2},
         "/",

@@ -33,7 +33,7 @@ class NewTrial(Value):
     context: dict[Text, Json] = Field(
         default_factory=dict, description="What else the model is to know; for a template, values for its variables."
     )
-    mode: Mode | None = Field(default=None, description="Left out: render, which asks no model, also where there is one.")
+    mode: Mode | None = Field(default=None, description="Left out: render, also where there is a model: it asks none.")
     agent_id: Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=ANY_TEXT)] | None = Field(
         default=None, description="Together with all that this agent is told."
     )

@@ -3,6 +3,7 @@
 FastAPI works out what the parameters are, and documents them; filling them in ourselves costs far less than its way.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from inspect import iscoroutinefunction
 from typing import Any
@@ -12,6 +13,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
 
 from preceptor.domain.spelling import meant
 from preceptor.surfaces.rest.values import answer_with
@@ -21,6 +23,7 @@ Errors = list[Any]
 Reader = Callable[[Request], Mapping[str, Any]]
 DOCUMENTS = "__preceptor_documents__"
 _NOTHING: Mapping[str, Any] = {}
+NO_BODY = "This operation needs a body, and there is none"
 
 
 def only_documents(dependency: Callable[..., None]) -> Callable[..., None]:
@@ -89,7 +92,8 @@ def carrying_out(
 ) -> Callable[[Request, object], Coroutine[Any, Any, Response]]:
     """The route's endpoint as a function of the request and the value that its body tells, None without a body.
 
-    A `strict` one refuses parameters in the query that it does not know: a filter that is misspelled would not filter.
+    A `strict` one refuses parameters in the query that it does not know, or is told twice: a filter that is misspelled
+    would not filter.
     """
     filling, status = _filling(route.dependant), route.status_code or 200
     known = tuple(_asked(route.dependant))
@@ -101,14 +105,14 @@ def carrying_out(
     async def carry_out(request: Request, told: object) -> Response:
         errors: Errors = []
         if strict and request.scope["query_string"]:
-            errors += [_unknown(name, known) for name in request.query_params if name not in known]
+            errors += _amiss(request.query_params, known)
         values = filling.fill(request, errors)
         if filling.awaited:
             await filling.wait(request, values, errors)
         if body is not None and told is None and not body.field_info.is_required():
             values[body.name] = body.get_default()
         elif body is not None and told is None:
-            errors.append({"type": "missing", "loc": ("body",), "msg": "Field required", "input": None})
+            errors.append({"type": "missing", "loc": ("body",), "msg": NO_BODY, "input": None})
         elif body is not None:
             values[body.name] = told
         if errors:
@@ -126,12 +130,25 @@ def _asked(dependant: Dependant) -> Iterable[str]:
         yield from _asked(needed)
 
 
+def _amiss(given: QueryParams, known: tuple[str, ...]) -> Errors:
+    """What is wrong with the names in a query."""
+    counted = Counter(name for name, _ in given.multi_items())
+    return [
+        _told(name, "Say it once: it is here more than once") if name in known else _unknown(name, known)
+        for name, times in counted.items()
+        if name not in known or times > 1
+    ]
+
+
 def _unknown(name: str, known: tuple[str, ...]) -> Mapping[str, Any]:
     """With the one that was meant, or else with all there are."""
     alike = meant(name, known)
     told = f"Perhaps {alike} was meant" if alike else f"It takes {', '.join(known) or 'none'}"
-    message = f"This operation has no such parameter. {told}"
-    return {"type": "extra_forbidden", "loc": ("query", name), "msg": message, "input": None}
+    return _told(name, f"This operation has no such parameter. {told}")
+
+
+def _told(name: str, message: str) -> Mapping[str, Any]:
+    return {"type": "query_name", "loc": ("query", name), "msg": message, "input": None}
 
 
 def _filling(dependant: Dependant) -> Filling:

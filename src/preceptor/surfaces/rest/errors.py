@@ -1,5 +1,6 @@
 """Failures as problem documents (RFC 9457)."""
 
+import re
 from typing import Any, cast
 
 from fastapi import Request
@@ -13,6 +14,8 @@ from preceptor.domain.value import VISIBLE_TEXT
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
 _BLANK = "There must be something in it that can be seen"
+_LISTS = re.compile(r"^(?:Tuple|List|Set|Frozenset) should have at (least \d+ items?|most \d+ items?) after validation")
+"""A list is one to whoever sends it, whatever it becomes here."""
 _STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -41,6 +44,7 @@ def _complaint(said: dict[str, Any]) -> Complaint:
     place, *path = said["loc"]
     where = pointer(path) if place == "body" else str(path[0])
     message = str(said["msg"]).removeprefix("Value error, ").removesuffix(".")
+    message = _LISTS.sub(r"There must be at \1", message)
     return Complaint(path=where or "/", message=_BLANK if VISIBLE_TEXT in message else message)
 
 
