@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator
 import httpx2
 import pytest
 
-from preceptor import Settings, open_preceptor
+from preceptor import Preceptor, Settings, open_preceptor
 from tests.conftest import client_of
-from tests.surfaces.helpers import problem
+from tests.surfaces.helpers import problem, rows
 
 THINGS = {
     "an agent": ("/api/agents", {"name": "x"}, "agentId", "name"),
@@ -129,3 +129,20 @@ async def test_stale_changes_are_counted_for_those_who_watch(client: httpx2.Asyn
     await client.patch("/api/agents/assistant", json={"name": "New"}, headers={"If-Match": '"99"'})
     after = (await client.get("/metrics")).text
     assert (f"{counted} 0.0" in before, f"{counted} 1.0" in after) == (True, True)
+
+
+@pytest.mark.parametrize("body", [{}, {"title": "Same"}], ids=["nothing", "what it is already"])
+async def test_a_change_of_nothing_changes_nothing_and_leaves_others_their_etag(
+    client: httpx2.AsyncClient, preceptor: Preceptor, body: dict[str, str]
+):
+    new = {"agentId": "assistant", "title": "Same", "versionPolicy": "pin", "metadata": {"a": 1}}
+    conversation = (await client.post("/api/conversations", json=new)).json()
+    agent = (await client.post("/api/agents", json={"agentId": "a", "name": "Same", "tools": ["calculator"]})).json()
+    before = rows(preceptor)
+    path = f"/api/conversations/{conversation['conversationId']}"
+    same = await client.patch(path, json=body)
+    assert (same.status_code, same.json(), same.headers["etag"]) == (200, conversation, '"1"')
+    same = await client.patch("/api/agents/a", json={"name": body["title"]} if body else {})
+    assert (same.status_code, same.json(), same.headers["etag"]) == (200, agent, '"1"')
+    assert rows(preceptor) == before
+    problem(await client.patch(path, json=body, headers={"If-Match": '"7"'}), 412, "precondition_failed")

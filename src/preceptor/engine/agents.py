@@ -89,6 +89,8 @@ class Agents(msgspec.Struct, frozen=True):
             tools = (await connected(work, self.session)).tools
             await self._check_models(work, news.get("model"), *news.get("fallback_models", ()))
             await require_usable(work, news.get("sgr"))
+            if agent.model_copy(update=news) == agent:
+                return await _shown(work, agent, tools)
             changed = agent.model_copy(update=news | {"updated_at": work.now, "revision": agent.revision + 1})
             await work.agents.replace(changed)
             await note(work, self.session.caller, "agent.changed", agentId=agent_id, fields=sorted(news))

@@ -1,6 +1,6 @@
 """Conversations: start, read, change, archive, list, follow."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -25,7 +25,7 @@ from preceptor.domain.messages.message import Text
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.prompts.parameters import RequestParameters
-from preceptor.domain.value import made
+from preceptor.domain.value import made, told
 from preceptor.engine.answers import Answer
 from preceptor.engine.following import no_further
 from preceptor.engine.ports import Work
@@ -77,7 +77,9 @@ class Conversations(msgspec.Struct, frozen=True):
         if_match: IfMatch = None,
         **fields: Any,
     ) -> Conversation:
-        return await self._step(conversation_id, changed(made(ConversationChange, given, fields)), if_match)
+        """Change it; what changes nothing is not written down."""
+        change = made(ConversationChange, given, fields)
+        return await self._step(conversation_id, changed(change), if_match, told(change))
 
     async def archive(self, conversation_id: ConversationId) -> None:
         """Put it out of sight. Nothing is deleted: it can be asked for as archived, and the log keeps every word."""
@@ -132,10 +134,18 @@ class Conversations(msgspec.Struct, frozen=True):
             conversation_id = (await self.start(agent_id=agent or DEFAULT_AGENT)).conversation_id
         return await Turns(self.session).say(conversation_id, [Text(text)], parameters, queue=queue)
 
-    async def _step(self, conversation_id: ConversationId, event: NewEvent, if_match: IfMatch) -> Conversation:
+    async def _step(
+        self,
+        conversation_id: ConversationId,
+        event: NewEvent,
+        if_match: IfMatch,
+        news: Mapping[str, Any] | None = None,
+    ) -> Conversation:
         async def program(work: Work) -> Conversation:
             before = await found(work, self.session.caller, conversation_id)
             check(if_match, before.etag)
+            if news is not None and before.model_copy(update=news) == before:
+                return before
             after = fold(await work.log.append(StreamId(conversation_id), [event]), before)
             assert after is not None
             await work.conversations.replace(after)
