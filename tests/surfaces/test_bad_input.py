@@ -257,6 +257,12 @@ async def test_a_parameter_that_is_said_twice_is_refused_rather_than_chosen_from
     assert told["errors"] == [{"path": "limit", "message": "Say it once: it is here more than once"}]
 
 
+async def test_a_thousand_misspelled_parameters_take_no_time(client: httpx2.AsyncClient):
+    query = "&".join(f"agentId{number}=x" for number in range(1000))
+    told = problem(await client.get(f"/api/conversations?{query}"), 422, "invalid")
+    assert [complaint["path"] for complaint in told["errors"]] == [f"agentId{number}" for number in range(5)]
+
+
 async def test_an_operation_that_needs_a_body_says_so(client: httpx2.AsyncClient):
     told = problem(await client.post("/api/agents"), 422, "invalid")
     assert told["errors"] == [{"path": "/", "message": "This operation needs a body, and there is none"}]

@@ -41,6 +41,13 @@ def test_what_was_told_at_another_time_is_compared(site: Site, tab: Page):
     expect(tab.locator("tr.changed ins")).to_have_text("professional")
 
 
+def test_a_tool_that_is_not_here_is_named_on_the_page_of_its_agent(site: Site, tab: Page):
+    mine = make(site)
+    site.api("PATCH", f"/api/agents/{mine.agent_id}", json={"tools": ["calculatr", "calculator"]})
+    tab.goto(f"{site.url}/agents/{mine.agent_id}")
+    expect(tab.locator(".notice")).to_have_text("No tool here is called calculatr; turns go on without it.")
+
+
 def test_the_effect_of_a_change_is_shown_before_it_is_saved(site: Site, tab: Page):
     mine = make(site)
     path = f"/api/agents/{mine.agent_id}/instructions"

@@ -25,6 +25,9 @@ Fallbacks = Annotated[tuple[ModelName, ...], Field(max_length=5)]
 
 DEFAULT_AGENT = AgentId("assistant")
 
+LISTED = 20
+"""Names of tools in a sentence."""
+
 
 class Budget(Value):
     """What one turn of an agent may take, with everyone it delegates to. No more than any turn may."""
@@ -142,12 +145,20 @@ class ShownAgent(Agent):
 
 
 def unknown_tools(wanted: Sequence[str], known: Sequence[str]) -> tuple[AgentWarning, ...]:
-    """Of the tools that an agent names, those that are not here. A server that offers them may yet be connected."""
-    return tuple(_unknown_tool(name, place, known) for place, name in enumerate(wanted) if name not in known)
+    """Of the tools that an agent names, those that are not here. A server that offers them may yet be connected.
 
-
-def _unknown_tool(name: str, place: int, known: Sequence[str]) -> AgentWarning:
-    alike = meant(name, known)
-    told = f"Perhaps {alike} was meant." if alike else f"There are: {', '.join(known)}."
-    sentence = f"No tool here is called {name!r}; turns go on without it. {told}"
-    return AgentWarning(code="unknown_tool", sentence=sentence, path=f"/tools/{place}")
+    What was meant is looked for where there is one: in a hundred, that would hold others up.
+    """
+    here = frozenset(known)
+    unknown = [(place, name) for place, name in enumerate(wanted) if name not in here]
+    hint = f" There are: {', '.join(known[:LISTED])}{', …' if len(known) > LISTED else ''}."
+    if len(unknown) == 1 and (alike := meant(unknown[0][1], known)):
+        hint = f" Perhaps {alike} was meant."
+    return tuple(
+        AgentWarning(
+            code="unknown_tool",
+            sentence=f"No tool here is called {name!r}; turns go on without it.{hint}",
+            path=f"/tools/{place}",
+        )
+        for place, name in unknown
+    )

@@ -23,6 +23,7 @@ Errors = list[Any]
 Reader = Callable[[Request], Mapping[str, Any]]
 DOCUMENTS = "__preceptor_documents__"
 _NOTHING: Mapping[str, Any] = {}
+FIRST = 5
 NO_BODY = "This operation needs a body, and there is none"
 
 
@@ -131,13 +132,11 @@ def _asked(dependant: Dependant) -> Iterable[str]:
 
 
 def _amiss(given: QueryParams, known: tuple[str, ...]) -> Errors:
-    """What is wrong with the names in a query."""
+    """What is wrong with the names in a query, of the first few."""
     counted = Counter(name for name, _ in given.multi_items())
-    return [
-        _told(name, "Say it once: it is here more than once") if name in known else _unknown(name, known)
-        for name, times in counted.items()
-        if name not in known or times > 1
-    ]
+    amiss = [name for name, times in counted.items() if name not in known or times > 1]
+    twice = "Say it once: it is here more than once"
+    return [_told(name, twice) if name in known else _unknown(name, known) for name in amiss[:FIRST]]
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> Mapping[str, Any]:
