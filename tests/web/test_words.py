@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,19 +47,26 @@ def in_templates() -> dict[str, str | None]:
 
 
 def in_code() -> dict[str, str | None]:
-    """What is passed to `msg`, `say`, `count` and `forms`, and anywhere to `phrased`."""
+    """What is passed to `msg`, `say`, `count` and `forms`, and anywhere to `phrased` and to `recorded`."""
     found: dict[str, str | None] = {}
+    for file, name, texts in calls():
+        if name in {"phrased", "recorded"} or (name in {"msg", "say"} and HERE in file.parents):
+            found[texts[0]] = None
+        elif name in {"count", "forms"} and HERE in file.parents and len(texts) > 1:
+            found[texts[0]] = texts[1]
+    return found
+
+
+def calls() -> Iterator[tuple[Path, str, list[str]]]:
+    """Whatever is called with a text, also by halves: the file, the name, and the texts."""
     for file in HERE.parents[1].rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            if texts and (name == "phrased" or (name in {"msg", "say"} and HERE in file.parents)):
-                found[texts[0]] = None
-            elif name in {"count", "forms"} and HERE in file.parents and len(texts) > 1:
-                found[texts[0]] = texts[1]
-    return found
+            if isinstance(node, ast.Call) and node.args:
+                called = node.args[0] if getattr(node.func, "id", "") == "partial" else node.func
+                name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+                texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+                if texts:
+                    yield file, name, texts
 
 
 @pytest.mark.parametrize("language", ["ru", "vi"])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, recorded
 
 Facts = TypeVar("Facts")
 Outcome = TypeVar("Outcome")
@@ -56,7 +56,7 @@ class Below(msgspec.Struct, frozen=True):
         return value is None or not value >= self.bound
 
     def __str__(self) -> str:
-        return f"< {self.bound!r} or unknown"
+        return recorded("< %(bound)s or unknown", bound=repr(self.bound))
 
 
 class Unknown(msgspec.Struct, frozen=True):

@@ -87,6 +87,11 @@ def phrased(pattern: str, **facts: Any) -> Phrased:
     return said
 
 
+def recorded(pattern: str, **facts: Any) -> str:
+    """An English sentence that is kept as it is. Pages know it again by its pattern, and say it in other languages."""
+    return pattern % facts
+
+
 class Malformed(PreceptorError):
     code = "malformed_json"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assignment import NewAssignment
 from preceptor.domain.instructions.bundle import BundledAssignment, BundledInstruction, BundledVersion
@@ -24,7 +25,7 @@ from preceptor.engine.ports import Work
 from preceptor.engine.publishing import publish
 from preceptor.engine.shelf import Shelf, found
 
-BROUGHT_IN = "brought in with a bundle"
+BROUGHT_IN = recorded("brought in with a bundle")
 
 
 class Book(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from preceptor.domain.conversations.view import root
-from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable, recorded
 from preceptor.domain.ids import ConversationId, StreamId, TurnId
 from preceptor.domain.log import Fenced
 from preceptor.domain.turns.carry_over import carried
@@ -23,8 +23,8 @@ from preceptor.engine.tracing import trace_later
 from preceptor.engine.turn import take_turn
 
 PATIENCE = 15.0
-EXHAUSTED = "The turn was taken up again too often, and ended its process each time."
-UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
+EXHAUSTED = recorded("The turn was taken up again too often, and ended its process each time.")
+UNEXPECTED = recorded("Something happened that no one had thought of. It is in the server's log.")
 
 
 class Taken(msgspec.Struct):

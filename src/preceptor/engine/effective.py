@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from preceptor.domain.errors import Invalid, NotFound, phrased
+from preceptor.domain.errors import Invalid, NotFound, phrased, recorded
 from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId
 from preceptor.domain.instructions.assigned import Assigned
 from preceptor.domain.instructions.effective import Assignment, Notice
@@ -238,8 +238,12 @@ def unresolved(presents: Iterable[Present]) -> list[Notice]:
     return [
         Notice(
             code="unresolved",
-            sentence=f"The pin {row.pin} of {row.family_id} means no version now, so nothing of it is told. "
-            "Activate a version, set the label, or change the pin.",
+            sentence=recorded(
+                "The pin %(pin)s of %(id)s means no version now, so nothing of it is told. "
+                "Activate a version, set the label, or change the pin.",
+                pin=row.pin,
+                id=row.family_id,
+            ),
             assignment=row.assignment_id,
         )
         for row, version in presents

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable, recorded
 from preceptor.domain.executions.execution import Status, StepStatus
 from preceptor.domain.executions.facts import Ended, Fact, StepEnded, StepResumed, StepStarted, event
 from preceptor.domain.executions.progress import Settle, Skip, Start, State, Stop, fold, next_moves, summary_of
@@ -25,7 +25,7 @@ from preceptor.engine.tasks import UNEXPECTED, Claim, TaskLog
 PAUSES = (0.25, 1.0, 3.0)
 TAKEOVERS = 5
 """How often a step is taken up again before it has failed: something in it may be what ends the process."""
-EXHAUSTED = "The step was taken up again too often, and ended its process each time."
+EXHAUSTED = recorded("The step was taken up again too often, and ended its process each time.")
 
 
 class ExecutionRun(msgspec.Struct):
@@ -111,10 +111,10 @@ async def _advance(run: ExecutionRun, left: Sequence[int], *, expired: bool = Fa
                 run.note(StepStarted(index=index, attempt=len(step.attempts) + 1, ids=ids))
                 starts.append(index)
             case Skip(index=index, because=because):
-                sentence = f"Step {because}, which it needs, did not come off."
+                sentence = recorded("Step %(step)s, which it needs, did not come off.", step=because)
                 run.note(StepEnded(index=index, status=StepStatus.SKIPPED, code="skipped", sentence=sentence))
             case Stop(index=index, status=status):
-                run.note(StepEnded(index=index, status=status, sentence="The execution was over."))
+                run.note(StepEnded(index=index, status=status, sentence=recorded("The execution was over.")))
             case Settle(ended=ended):
                 run.note(ended)
             case _:
@@ -147,7 +147,7 @@ async def _ended(run: ExecutionRun, index: int, *, resumed: bool) -> StepEnded:
         output: Any = await run.session.means.runner.within(carry_out(doing), step.new.timeout_seconds)
     except TimeoutError:
         await let_go(doing)
-        sentence = f"It took longer than the {step.new.timeout_seconds} s it had."
+        sentence = recorded("It took longer than the %(seconds)s s it had.", seconds=step.new.timeout_seconds)
         return _failure(index, StepStatus.TIMEOUT, "step_timeout", sentence)
     except (Unavailable, DiskFull, Fenced):
         raise

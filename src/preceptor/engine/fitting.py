@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from preceptor.domain.conversations.view import Run
+from preceptor.domain.errors import recorded
 from preceptor.domain.history.compression import CompressionSkipped
 from preceptor.domain.history.entry import ELISION_TOKENS, Entry, entry_of
 from preceptor.domain.history.limits import Costs, Limits
@@ -23,18 +25,21 @@ from preceptor.engine.counting import tokens_of
 from preceptor.engine.ports import TokenCounter
 
 LIMITED = frozenset({Reason.MAX_TOKENS, Reason.CONTEXT_WINDOW, Reason.MAX_HISTORY_SIZE})
-IN_PART = {Reason.EARLIER_ANALYSIS: "the analyses of {}", Reason.TOOL_ANSWER: "the tool answers of {}"}
+IN_PART = {
+    Reason.EARLIER_ANALYSIS: partial(recorded, "the analyses of %(what)s"),
+    Reason.TOOL_ANSWER: partial(recorded, "the tool answers of %(what)s"),
+}
 WHY = {
-    Reason.MAX_TOKENS: "maxTokens is {max_tokens}",
-    Reason.CONTEXT_WINDOW: "the model's window has room for {window} tokens",
-    Reason.MAX_HISTORY_SIZE: "maxHistorySize is {size}",
-    Reason.INTERMEDIATE: "there is too much, and the steps of delegations go first",
-    Reason.STRATEGY: "the strategy {strategy} leaves it out",
-    Reason.TOOL_ANSWER: "there is too much, and old tool answers go early",
-    Reason.EARLIER_ANALYSIS: "an analysis is for its own turn",
-    Reason.UNANSWERED_CALL: "a call has no answer",
-    Reason.UNASKED_ANSWER: "an answer has no call",
-    Reason.CANNOT_OPEN: "a request begins with a user's message",
+    Reason.MAX_TOKENS: partial(recorded, "maxTokens is %(max_tokens)s"),
+    Reason.CONTEXT_WINDOW: partial(recorded, "the model's window has room for %(window)s tokens"),
+    Reason.MAX_HISTORY_SIZE: partial(recorded, "maxHistorySize is %(size)s"),
+    Reason.INTERMEDIATE: partial(recorded, "there is too much, and the steps of delegations go first"),
+    Reason.STRATEGY: partial(recorded, "the strategy %(strategy)s leaves it out"),
+    Reason.TOOL_ANSWER: partial(recorded, "there is too much, and old tool answers go early"),
+    Reason.EARLIER_ANALYSIS: partial(recorded, "an analysis is for its own turn"),
+    Reason.UNANSWERED_CALL: partial(recorded, "a call has no answer"),
+    Reason.UNASKED_ANSWER: partial(recorded, "an answer has no call"),
+    Reason.CANNOT_OPEN: partial(recorded, "a request begins with a user's message"),
 }
 
 
@@ -152,7 +157,7 @@ class Fit:
         for reason, what in IN_PART.items():
             found = [gone for gone in self.cut.left_out if gone.reason is reason]
             if found:
-                said = what.format(_messages(len(found)))
+                said = what(what=_messages(len(found)))
                 yield LeftOut(what=said, why=self._why(reason), tokens=sum(gone.tokens for gone in found))
         whole = [gone for gone in self.cut.left_out if gone.reason not in IN_PART]
         for gone in joined(self._from_the_start(whole)):
@@ -175,7 +180,7 @@ class Fit:
 
     def _why(self, reason: Reason) -> str:
         strategy = self.limits.strategy
-        return WHY[reason].format(
+        return WHY[reason](
             max_tokens=self.limits.max_tokens,
             window=self.costs.window,
             size=self.limits.max_history_size,
@@ -192,8 +197,10 @@ class Fit:
         return None
 
     def _skipped(self, skipped: CompressionSkipped) -> LeftOut:
-        need = f", {skipped.minimum} needed" if skipped.minimum else ""
-        return LeftOut(what="no new summary", why=f"{skipped.why} ({skipped.message_count} messages{need})")
+        facts = {"why": skipped.why, "count": skipped.message_count, "least": skipped.minimum}
+        enough = recorded("%(why)s (%(count)s messages)", **facts)
+        why = recorded("%(why)s (%(count)s messages, %(least)s needed)", **facts) if skipped.minimum else enough
+        return LeftOut(what=recorded("no new summary"), why=why)
 
 
 def joined(gone: Sequence[Gone]) -> list[Gone]:
@@ -255,8 +262,10 @@ def altered_by(message: Message, how: Alteration, counter: TokenCounter) -> Alte
 
 
 def _messages(count: int) -> str:
-    return f"{count} message{'' if count == 1 else 's'}"
+    return recorded("1 message") if count == 1 else recorded("%(count)s messages", count=count)
 
 
 def _named(first: int, last: int) -> str:
-    return f"message {first}" if first == last else f"messages {first} to {last}"
+    if first == last:
+        return recorded("message %(first)s", first=first)
+    return recorded("messages %(first)s to %(last)s", first=first, last=last)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from preceptor.domain.errors import Conflict
+from preceptor.domain.errors import Conflict, recorded
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.replays.gate import GateVerdict
 from preceptor.engine.ports import Work
@@ -12,7 +12,7 @@ class GateClosed(Conflict):
     code: ClassVar[str] = "gate_closed"
     label: str = ""
     version: str = ""
-    why: str = "no replay has been run with it"
+    why: str = recorded("no replay has been run with it")
 
     def __str__(self) -> str:
         return (

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import Conflict
+from preceptor.domain.errors import Conflict, recorded
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.instructions.family import Family, Popularity, newest_of
 from preceptor.domain.instructions.instruction import (
@@ -149,11 +149,11 @@ class Instructions(msgspec.Struct, frozen=True):
             check(if_match, shelf.etag)
             old = shelf.version(version_id)
             base = newest_of(shelf.versions)
-            step = Bump(Part.PATCH, f"{old.version} was restored")
+            step = Bump(Part.PATCH, recorded("%(version)s was restored", version=old.version))
             about = {
                 "status": following(old),
                 "restored_from": old.instruction_id,
-                "changelog": f"Restored {old.version}.",
+                "changelog": recorded("Restored %(version)s.", version=old.version),
             }
             version = succeeding(work, self.session.caller, authored(old), base, instruction_id, step, **about)
             return await self._append(work, shelf, version, "instruction.restored")

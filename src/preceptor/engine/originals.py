@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from preceptor.domain.errors import NotFound
+from preceptor.domain.errors import NotFound, recorded
 from preceptor.domain.ids import MessageId, TurnId, ViewId
 from preceptor.domain.instructions.content import ValidationRules
 from preceptor.domain.messages.message import Kind, Message, Role
@@ -280,7 +280,9 @@ class Reading(msgspec.Struct):
             history.fit.trim()
             show(history)
         if parameters.compression_strategy is not None:
-            self.original.notes.append("What would be summarised first is left out here: no summary is written.")
+            self.original.notes.append(
+                recorded("What would be summarised first is left out here: no summary is written.")
+            )
         return history.said
 
 

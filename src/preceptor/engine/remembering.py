@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from preceptor.domain.conversations.view import Run, View, count, root, shown, tokens
+from preceptor.domain.errors import recorded
 from preceptor.domain.history.entry import Entry, question_of
 from preceptor.domain.history.limits import Costs, Limits, legal_start
 from preceptor.domain.history.segment import State
@@ -35,7 +36,7 @@ SUMMARISED = 0.5
 """The share of the summariser's window that one summary can stand for."""
 
 
-HIDES = "the current view hides them"
+HIDES = recorded("the current view hides them")
 
 
 class Past(NamedTuple):
@@ -249,7 +250,7 @@ def _nothing_said(asking: Asking, conversation: ConversationId) -> History:
 
 def _hidden(past: Past, runs: Sequence[Run]) -> Iterator[LeftOut]:
     if hidden := past.last - count(runs):
-        yield LeftOut(what=f"{hidden} messages", why=HIDES, tokens=past.total - tokens(runs))
+        yield LeftOut(what=recorded("%(count)s messages", count=hidden), why=HIDES, tokens=past.total - tokens(runs))
 
 
 def within(said: list[Placed], room: int, overhead: int) -> list[Placed]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable, recorded
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.instructions.check import RuleCheck, check
 from preceptor.domain.messages.message import AnyPart, Message, texts
@@ -29,9 +29,9 @@ from preceptor.engine.stages.listen import BROKE_OFF, priced
 from preceptor.engine.stages.moderate import heard
 
 PAUSES = (0.5, 2.0)
-UNANSWERED = "It would not have been answered: the tables lead it elsewhere."
-WITHHELD = "The safety check withholds its question: nothing was put to the model."
-NEVER_ANSWERED = "It was never answered then, so there is nothing to compare an answer with."
+UNANSWERED = recorded("It would not have been answered: the tables lead it elsewhere.")
+WITHHELD = recorded("The safety check withholds its question: nothing was put to the model.")
+NEVER_ANSWERED = recorded("It was never answered then, so there is nothing to compare an answer with.")
 
 
 class Replaying(msgspec.Struct, frozen=True):
@@ -135,7 +135,11 @@ class Going(msgspec.Struct):
 
     def _go_on(self, then: Message, now: tuple[AnyPart, ...], number: int) -> None:
         if (why := divergence(then.parts, now)) is not None:
-            self.diverged = f"Call {number}: {why} What came after it then says nothing about what would come now."
+            self.diverged = recorded(
+                "Call %(number)s: %(why)s What came after it then says nothing about what would come now.",
+                number=number,
+                why=why,
+            )
             return
         self.instead[then.id] = in_its_place(then, now)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.instructions.instruction import InstructionVersion
 from preceptor.domain.instructions.lifecycle import Status
@@ -40,9 +41,9 @@ async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> t
     pins, notes = turn.accepted.pins, list[str]()
     spoke = {pin.family_id for pin in pins.instructions}
     if not spoke & changes.versions.keys():
-        notes.append("None of the instructions that are changed spoke in this turn.")
+        notes.append(recorded("None of the instructions that are changed spoke in this turn."))
     if then.hash != pins.prompt_hash:
-        notes.append("What the agent was told then cannot be put together again to the letter.")
+        notes.append(recorded("What the agent was told then cannot be put together again to the letter."))
     return await _told(work, turn, at, changes.versions), notes
 
 

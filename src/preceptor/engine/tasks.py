@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable
+from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable, recorded
 from preceptor.domain.ids import OrgId, StreamId, TaskId
 from preceptor.domain.log import Event, Fenced, NewEvent
 from preceptor.domain.ownership import SYSTEM, Caller, Owner
@@ -18,7 +18,7 @@ from preceptor.engine.task_rows import TaskKind, TaskRow
 BATCH = 1000
 HEEDED = 2.5
 """Seconds within which another process hears that its task is to stop."""
-UNEXPECTED = "Something happened that no one had thought of. It is in the server's log."
+UNEXPECTED = recorded("Something happened that no one had thought of. It is in the server's log.")
 
 
 class Claim(msgspec.Struct, frozen=True):

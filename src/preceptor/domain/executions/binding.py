@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, recorded
 from preceptor.domain.value import FROM_JSON, Value
 
 FROM = "$from"
@@ -33,7 +33,11 @@ class NothingThere(Invalid):
     path: str = ""
 
     def __str__(self) -> str:
-        return f"Step {self.step} put out nothing at {self.path!r}. Read its output, and correct the path of `$from`."
+        return recorded(
+            "Step %(step)s put out nothing at %(path)s. Read its output, and correct the path of `$from`.",
+            step=self.step,
+            path=repr(self.path),
+        )
 
 
 def references_in(value: Any) -> Iterator[Origin]:

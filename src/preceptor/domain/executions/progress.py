@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.executions.execution import (
     Attempt,
     Execution,
@@ -170,7 +171,7 @@ def next_moves(state: State, *, expired: bool = False) -> list[Move]:
         return [*_stopped(state, StepStatus.CANCELLED), Settle(Ended(status=Status.CANCELLED))]
     if expired:
         assert state.new is not None
-        sentence = f"It took longer than the {state.new.timeout_seconds} s it had."
+        sentence = recorded("It took longer than the %(seconds)s s it had.", seconds=state.new.timeout_seconds)
         over = Ended(status=Status.TIMEOUT, code="execution_timeout", sentence=sentence)
         return [*_stopped(state, StepStatus.TIMEOUT), Settle(over)]
     skips = list(_skipped(state))
@@ -214,7 +215,13 @@ def _verdict(state: State) -> Ended:
     for index, step in state.steps.items():
         if step.status in CAME_TO_NOTHING and not step.new.optional:
             ended = step.ended
-            sentence = f"Step {index} ({step.new.name}) {step.status}: {ended and ended.sentence}"
+            sentence = recorded(
+                "Step %(step)s (%(name)s) %(status)s: %(why)s",
+                step=index,
+                name=step.new.name,
+                status=step.status,
+                why=ended and ended.sentence,
+            )
             return Ended(status=Status.FAILED, code=ended and ended.code, sentence=sentence)
     return Ended(status=Status.COMPLETED)
 

@@ -39,6 +39,12 @@ def forecast(  # noqa: PLR0913 - all by name
     )
 
 
+def retold(power: Power, duration: float, language: str) -> Power:
+    """What was foreseen, in another language."""
+    needed, days, in_time = power.units_needed, power.days_to_decision, power.decides_in_time
+    return power.model_copy(update={"sentence": _sentence(needed, days, duration, language, in_time=in_time)})
+
+
 def _sentence(needed: int, days: float | None, duration: float, language: str, *, in_time: bool | None) -> str:
     if days is None:
         return PHRASES.say(language, "power_unknown", needed=_about(needed))

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.comparing import ALPHA, Comparison, Interval, Sample, always_valid, compare
 from preceptor.domain.experiments.experiment import Experiment, Guardrail, Power, Status, UnitKind
-from preceptor.domain.experiments.forecast import forecast
+from preceptor.domain.experiments.forecast import forecast, retold
 from preceptor.domain.experiments.health import ExperimentHealth, health_of
 from preceptor.domain.experiments.metrics import COMPUTED, RATING, RESOLUTION, Tally, Unit, metric_of, units_of
 from preceptor.domain.experiments.phrases import PHRASES
@@ -238,7 +238,7 @@ def _power(experiment: Experiment, primary: _Measured, shown: int, now: datetime
     """What it can show, by what is known now: the traffic and the spread since it started."""
     began = experiment.started_at
     if began is None or primary.found is None:
-        return experiment.power
+        return retold(experiment.power, experiment.duration, language)
     days = max((min(now, experiment.ended_at or now) - began) / timedelta(days=1), 1e-9)
     sizes = primary.control.size - 1, primary.variant.size - 1
     pooled = (sizes[0] * primary.control.variance + sizes[1] * primary.variant.variance) / sum(sizes)

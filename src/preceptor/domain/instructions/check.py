@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.instructions.content import ValidationRules
 from preceptor.domain.instructions.folding import composed, keyword_key
 from preceptor.domain.readings import Together, Words, faithful, plain
@@ -37,11 +38,13 @@ def _looked_for(answer: str, said: Words, rules: ValidationRules) -> Iterator[Ru
     plainly = Together([said])
     if rules.required_keywords:
         missing = [word for word in rules.required_keywords if _key(word) not in plainly]
-        yield _keywords("requiredKeywords", missing, "missing", "all there")
+        detail = recorded("missing: %(words)s", words=", ".join(missing)) if missing else recorded("all there")
+        yield RuleCheck(rule="requiredKeywords", passed=not missing, detail=detail)
     if rules.prohibited_keywords:
         anyhow = Together([said, *faithful(answer, said)])
         found = [word for word in rules.prohibited_keywords if _is_there(word, plainly, anyhow)]
-        yield _keywords("prohibitedKeywords", found, "found", "none found")
+        detail = recorded("found: %(words)s", words=", ".join(found)) if found else recorded("none found")
+        yield RuleCheck(rule="prohibitedKeywords", passed=not found, detail=detail)
 
 
 def _is_there(keyword: str, plainly: Together, anyhow: Together) -> bool:
@@ -56,10 +59,7 @@ def _length(answer: str, limit: int) -> RuleCheck:
     """Counted in composed form, so that the same text has the same length however its accents are stored."""
     length = len(composed(answer))
     return RuleCheck(
-        rule="maxResponseLength", passed=length <= limit, detail=f"{length} characters, at most {limit} allowed"
+        rule="maxResponseLength",
+        passed=length <= limit,
+        detail=recorded("%(length)s characters, at most %(limit)s allowed", length=length, limit=limit),
     )
-
-
-def _keywords(rule: str, guilty: list[str], problem: str, fine: str) -> RuleCheck:
-    detail = f"{problem}: {', '.join(guilty)}" if guilty else fine
-    return RuleCheck(rule=rule, passed=not guilty, detail=detail)

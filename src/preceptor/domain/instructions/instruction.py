@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-from preceptor.domain.errors import Invalid, phrased
+from preceptor.domain.errors import Invalid, phrased, recorded
 from preceptor.domain.ids import FamilyId, InstructionId, UserId
 from preceptor.domain.instructions.content import Content, ValidationRules, Word
 from preceptor.domain.instructions.lifecycle import Status
@@ -177,7 +177,12 @@ class Suggestion(Value):
     suggested: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.field} is {self.value!r}, which is kept as it is. Usual words: {', '.join(self.suggested)}."
+        return recorded(
+            "%(field)s is %(value)s, which is kept as it is. Usual words: %(usual)s.",
+            field=self.field,
+            value=repr(self.value),
+            usual=", ".join(self.suggested),
+        )
 
 
 def unusual_words(instruction: Authored) -> tuple[Suggestion, ...]:

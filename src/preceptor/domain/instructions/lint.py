@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.instructions.effective import Effective, Reason, Rule
 from preceptor.domain.instructions.folding import folded, loose_key
 from preceptor.domain.value import Value
@@ -45,14 +46,18 @@ def lint(effective: Effective) -> tuple[Finding, ...]:
 def _duplicates(effective: Effective) -> Iterator[Finding]:
     for lost in effective.overridden:
         if lost.reason is Reason.DUPLICATE:
-            sentence = f"{_short(lost.text)} is said again by {lost.instruction_id}; it is told once."
+            sentence = recorded(
+                "%(line)s is said again by %(id)s; it is told once.", line=_short(lost.text), id=lost.instruction_id
+            )
             yield Finding(kind=Kind.DUPLICATE, path=lost.path, sentence=sentence)
     for name, attribute in _LISTS.items():
         first: dict[str, int] = {}
         lines: tuple[str, ...] = getattr(effective, attribute)
         for place, line in enumerate(lines):
             if (other := first.setdefault(loose_key(line), place)) != place:
-                sentence = f"{_short(line)} differs from /{name}/{other} in punctuation only."
+                sentence = recorded(
+                    "%(line)s differs from %(path)s in punctuation only.", line=_short(line), path=f"/{name}/{other}"
+                )
                 yield Finding(kind=Kind.DUPLICATE, path=f"/{name}/{place}", sentence=sentence)
 
 
@@ -67,7 +72,9 @@ def _contradictions(effective: Effective) -> Iterator[Finding]:
             target.setdefault(_bare(line), f"/{name}/{place}")
     for line, path in asked.items():
         if line in forbidden:
-            sentence = f"{_short(line)} is asked for here and forbidden at {forbidden[line]}."
+            sentence = recorded(
+                "%(line)s is asked for here and forbidden at %(path)s.", line=_short(line), path=forbidden[line]
+            )
             yield Finding(kind=Kind.CONTRADICTION, path=path, sentence=sentence)
 
 
@@ -78,7 +85,9 @@ def _bare(line: str) -> str:
 def _weakened(effective: Effective) -> Iterator[Finding]:
     for lost in effective.overridden:
         if lost.reason in (Reason.DISABLED, Reason.LOCK_OVERRIDDEN):
-            sentence = f"{_short(lost.text)} is switched off by a customization of {lost.assignment}."
+            sentence = recorded(
+                "%(line)s is switched off by a customization of %(id)s.", line=_short(lost.text), id=lost.assignment
+            )
             yield Finding(kind=Kind.WEAKENED, path=lost.path, sentence=sentence)
     for notice in effective.warnings:
         if notice.code == "locked":
@@ -87,8 +96,9 @@ def _weakened(effective: Effective) -> Iterator[Finding]:
         if source.rule is Rule.CUSTOMIZED:
             line = effective.guidelines[int(source.path.rpartition("/")[2])]
             if _IGNORING.search(folded(line)):
-                sentence = (
-                    f"{_short(line)} tells the agent to ignore its rules. Constraints are told after it, and stay."
+                sentence = recorded(
+                    "%(line)s tells the agent to ignore its rules. Constraints are told after it, and stay.",
+                    line=_short(line),
                 )
                 yield Finding(kind=Kind.WEAKENED, path=source.path, sentence=sentence)
 
@@ -96,7 +106,11 @@ def _weakened(effective: Effective) -> Iterator[Finding]:
 def _unreachable(effective: Effective) -> Iterator[Finding]:
     for lost in effective.overridden:
         if lost.reason in (Reason.OUTRANKED, Reason.LESS_STRICT):
-            sentence = f"{_short(lost.text)} by {lost.instruction_id} never reaches the agent: another value wins."
+            sentence = recorded(
+                "%(line)s by %(id)s never reaches the agent: another value wins.",
+                line=_short(lost.text),
+                id=lost.instruction_id,
+            )
             yield Finding(kind=Kind.UNREACHABLE, path=lost.path, sentence=sentence)
     for notice in effective.warnings:
         if notice.code in ("template", "not_in_force"):

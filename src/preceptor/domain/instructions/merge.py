@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.instructions.content import Example, Mode, Step, ValidationRules, is_locked, text_of
 from preceptor.domain.instructions.effective import (
     Assignment,
@@ -171,7 +172,14 @@ def _deciding(winner: Said, rival: Said) -> Rule:
 def _conflict(field: str, winner: Said, rival: Said) -> Notice:
     return Notice(
         code="outranked",
-        sentence=f"{field} is {winner.text!r} by {_name(winner.by)}; {rival.text!r} by {_name(rival.by)} is not used.",
+        sentence=recorded(
+            "%(field)s is %(winner)s by %(by)s; %(loser)s by %(rival)s is not used.",
+            field=field,
+            winner=repr(winner.text),
+            by=_name(winner.by),
+            loser=repr(rival.text),
+            rival=_name(rival.by),
+        ),
         path=f"/{field}",
         instruction_id=rival.by.version.instruction_id,
         assignment=rival.by.assignment_id,
@@ -230,7 +238,9 @@ def _contradictions(do: Sequence[str], dont: Sequence[str]) -> Iterator[Notice]:
     forbidden = {line_key(line): place for place, line in enumerate(dont)}
     for place, line in enumerate(do):
         if (other := forbidden.get(line_key(line))) is not None:
-            sentence = f"{line!r} is both to be done and not to be done (/dontList/{other})."
+            sentence = recorded(
+                "%(line)s is both to be done and not to be done (%(path)s).", line=repr(line), path=f"/dontList/{other}"
+            )
             yield Notice(code="contradiction", sentence=sentence, path=f"/doList/{place}")
 
 
@@ -241,24 +251,36 @@ def _is_remarkable(by: Assignment) -> bool:
 
 
 def _warnings(by: Assignment) -> Iterator[Notice]:
-    def notice(code: str, sentence: str) -> Notice:
-        return Notice(
-            code=code,
-            sentence=f"{_name(by)} {sentence}",
-            instruction_id=by.version.instruction_id,
-            assignment=by.assignment_id,
-        )
-
+    name, status = _name(by), by.version.status
     if by.version.type is InstructionType.TEMPLATE:
-        yield notice("template", "is a template and does not speak. Create an instruction from it.")
-    elif by.version.status not in IN_FORCE:
-        yield notice("not_in_force", f"is {by.version.status} and does not speak. Activate it, or pin another version.")
+        told = recorded("%(name)s is a template and does not speak. Create an instruction from it.", name=name)
+        yield _warning(by, "template", told)
+    elif status not in IN_FORCE:
+        told = recorded(
+            "%(name)s is %(status)s and does not speak. Activate it, or pin another version.", name=name, status=status
+        )
+        yield _warning(by, "not_in_force", told)
     else:
-        if by.version.status is Status.DEPRECATED:
-            yield notice("deprecated", "is deprecated. It still speaks; move to a newer version.")
-        off = disabling(by.version.content, by.customizations, by.overridden)
-        for index in sorted(off.locked):
-            text = text_of(by.version.content.constraints[index])
-            yield notice("locked", f"has locked {text!r}, so it stays although a customization disables it.")
-        for entry in off.unmatched:
-            yield notice("nothing_disabled", f"has no constraint {entry!r}, so disabling it does nothing.")
+        if status is Status.DEPRECATED:
+            told = recorded("%(name)s is deprecated. It still speaks; move to a newer version.", name=name)
+            yield _warning(by, "deprecated", told)
+        yield from _of_constraints(by, name)
+
+
+def _of_constraints(by: Assignment, name: str) -> Iterator[Notice]:
+    """Customizations that do not do what they were meant to."""
+    off = disabling(by.version.content, by.customizations, by.overridden)
+    for index in sorted(off.locked):
+        line = repr(text_of(by.version.content.constraints[index]))
+        told = recorded(
+            "%(name)s has locked %(line)s, so it stays although a customization disables it.", name=name, line=line
+        )
+        yield _warning(by, "locked", told)
+    for entry in off.unmatched:
+        line = repr(entry)
+        told = recorded("%(name)s has no constraint %(line)s, so disabling it does nothing.", name=name, line=line)
+        yield _warning(by, "nothing_disabled", told)
+
+
+def _warning(by: Assignment, code: str, sentence: str) -> Notice:
+    return Notice(code=code, sentence=sentence, instruction_id=by.version.instruction_id, assignment=by.assignment_id)

@@ -6,7 +6,7 @@ Nothing is ever cut: a document is told whole, or a line says that it is not tol
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, recorded
 from preceptor.domain.ids import AssignmentId, InstructionId
 from preceptor.domain.instructions.content import Content, text_of
 from preceptor.domain.instructions.documents import Document, Quoted, names_in, tokens_in
@@ -142,17 +142,22 @@ def quote(
 def _quoted(mention: _Mention, library: Library, limit: Budget, spent: int) -> Quoted:
     name, document = mention.name, library.get(mention.name)
     if not mention.ours:
-        return Quoted(name=name, left_out="only another organisation mentions it")
+        return Quoted(name=name, left_out=recorded("only another organisation mentions it"))
     if document is None:
-        return Quoted(name=name, left_out="there is no such document")
+        return Quoted(name=name, left_out=recorded("there is no such document"))
     size = tokens_in(document.text)
     reason = None
     if circle := _circle(name, library):
-        reason = f"it mentions itself ({' → '.join(circle)})"
+        reason = recorded("it mentions itself (%(names)s)", names=" → ".join(circle))
     elif size > limit.each:
-        reason = f"it has {size} tokens, and {limit.each} are allowed"
+        reason = recorded("it has %(size)s tokens, and %(limit)s are allowed", size=size, limit=limit.each)
     elif spent + size > limit.total:
-        reason = f"it has {size} tokens, and {limit.total - spent} of {limit.total} are left for it"
+        reason = recorded(
+            "it has %(size)s tokens, and %(left)s of %(limit)s are left for it",
+            size=size,
+            left=limit.total - spent,
+            limit=limit.total,
+        )
     told = None if reason else document.text
     return Quoted(
         name=name,
@@ -178,7 +183,12 @@ def _source(place: int, quoted: Quoted, by: _Mention) -> Source:
 def _notice(place: int, quoted: Quoted, by: _Mention) -> Notice:
     return Notice(
         code="document_left_out",
-        sentence=f"@document:{quoted.name}, mentioned at {by.path}, is not told: {quoted.left_out}.",
+        sentence=recorded(
+            "@document:%(name)s, mentioned at %(path)s, is not told: %(why)s.",
+            name=quoted.name,
+            path=by.path,
+            why=quoted.left_out,
+        ),
         path=f"/documents/{place}",
         instruction_id=by.instruction_id,
         assignment=by.assignment,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.instructions.instruction import Authored, InstructionType, Remark, authored, unusual_words
 from preceptor.domain.instructions.template import require_declared
 
@@ -50,7 +51,9 @@ def _secrets(instruction: Authored) -> Iterator[Remark]:
     """Say where, never what."""
     for path, text in _texts(authored(instruction).model_dump(mode="json"), ""):
         if looks_like_a_secret(text):
-            sentence = "This looks like a password or key. Prompts are shown to models and people: take it out."
+            sentence = recorded(
+                "This looks like a password or key. Prompts are shown to models and people: take it out."
+            )
             yield Remark(code="secret", sentence=sentence, path=path)
 
 

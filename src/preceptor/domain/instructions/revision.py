@@ -4,6 +4,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.instructions.content import (
     Content,
     ContentPatch,
@@ -59,7 +60,15 @@ class Bump(NamedTuple):
         """The step that the author asked for, which need not be the one we would have taken."""
         if part is None or part is self.part:
             return self
-        return Bump(part, f"{part} was asked for; by what changed it would be {self.part}: {self.reason}")
+        return Bump(
+            part,
+            recorded(
+                "%(part)s was asked for; by what changed it would be %(otherwise)s: %(why)s",
+                part=part,
+                otherwise=self.part,
+                why=self.reason,
+            ),
+        )
 
 
 def revised(before: Authored, revision: Revision) -> Authored:
@@ -92,25 +101,26 @@ def bump_for(before: Authored, after: Authored) -> Bump | None:
     if reason := _new_content(before, after):
         return Bump(Part.MINOR, reason)
     changed = ", ".join(_changed(before, after))
-    return Bump(Part.PATCH, f"only the wording around it changed: {changed}")
+    return Bump(Part.PATCH, recorded("only the wording around it changed: %(fields)s", fields=changed))
 
 
 def _broken_promise(before: Authored, after: Authored) -> str | None:
     old, new = before.content, after.content
     if before.type is not after.type:
-        return f"the type changed from {before.type} to {after.type}"
+        return recorded("the type changed from %(before)s to %(after)s", before=before.type, after=after.type)
     if old.system_prompt is not None and old.system_prompt != new.system_prompt:
-        return f"the system prompt was {'removed' if new.system_prompt is None else 'rewritten'}"
+        removed = new.system_prompt is None
+        return recorded("the system prompt was removed") if removed else recorded("the system prompt was rewritten")
     kept = {text_of(constraint) for constraint in new.constraints}
     if any(text_of(constraint) not in kept for constraint in old.constraints):
-        return "a constraint was removed or rewritten"
+        return recorded("a constraint was removed or rewritten")
     if not _locked(old) <= _locked(new):
-        return "a constraint was unlocked"
+        return recorded("a constraint was unlocked")
     names = {variable.name for variable in after.variables}
     if any(variable.name not in names for variable in before.variables):
-        return "a variable was removed"
+        return recorded("a variable was removed")
     if not _needed(after.variables) <= _needed(before.variables):
-        return "a variable became required"
+        return recorded("a variable became required")
     return None
 
 
@@ -129,7 +139,7 @@ def _new_content(before: Authored, after: Authored) -> str | None:
         names.append("validationRules")
     if before.variables != after.variables:
         names.append("variables")
-    return f"content changed: {', '.join(names)}" if names else None
+    return recorded("content changed: %(fields)s", fields=", ".join(names)) if names else None
 
 
 def _changed(before: Authored, after: Authored) -> list[str]:

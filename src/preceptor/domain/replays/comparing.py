@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.messages.message import AnyPart, Message, ToolCall, texts
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.source import FromTool
@@ -88,7 +89,7 @@ def divergence(before: Sequence[AnyPart], after: Sequence[AnyPart]) -> str | Non
     old, new = _calls(before), _calls(after)
     if old == new:
         return None
-    return f"It called {_listed(new)} instead of {_listed(old)}."
+    return recorded("It called %(now)s instead of %(then)s.", now=_listed(new), then=_listed(old))
 
 
 def _calls(parts: Sequence[AnyPart]) -> list[tuple[str, str]]:

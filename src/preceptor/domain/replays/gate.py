@@ -1,9 +1,11 @@
 """A gate: a label moves to a version only if a replay with that version came off well enough."""
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.ids import FamilyId, InstructionId, TaskId, UserId
 from preceptor.domain.replays.replay import MOST_TURNS, Mode, Replies, Sums
 from preceptor.domain.value import FROM_JSON, AnyId, Value
@@ -56,12 +58,23 @@ def objections(gate: NewGate, sums: Sums) -> tuple[str, ...]:
     """Why a gate stays closed; none if it opens."""
     found: list[str] = []
     if sums.turns < gate.at_least:
-        found.append(f"{sums.turns} turns could be replayed, and at least {gate.at_least} are asked for.")
-    for name, count, most in (
-        ("break a rule", sums.rule_breaks, gate.max_rule_breaks),
-        ("come out otherwise", sums.changed, gate.max_changed),
-        ("could not be replayed", sums.failed, gate.max_failed),
+        found.append(
+            recorded(
+                "%(turns)s turns could be replayed, and at least %(least)s are asked for.",
+                turns=sums.turns,
+                least=gate.at_least,
+            )
+        )
+    for count, most, why in (
+        (sums.rule_breaks, gate.max_rule_breaks, _breaks),
+        (sums.changed, gate.max_changed, _changes),
+        (sums.failed, gate.max_failed, _fails),
     ):
         if most is not None and sums.turns and count / sums.turns > most:
-            found.append(f"{count} of {sums.turns} turns {name}; {most:.0%} may.")
+            found.append(why(count=count, turns=sums.turns, most=f"{most:.0%}"))
     return tuple(found)
+
+
+_breaks = partial(recorded, "%(count)s of %(turns)s turns break a rule; %(most)s may.")
+_changes = partial(recorded, "%(count)s of %(turns)s turns come out otherwise; %(most)s may.")
+_fails = partial(recorded, "%(count)s of %(turns)s turns could not be replayed; %(most)s may.")

@@ -3,6 +3,7 @@
 import msgspec
 
 from preceptor.domain.delegation import CONTROL_TOOLS, ClosedBy, Span
+from preceptor.domain.errors import recorded
 from preceptor.domain.messages.message import Kind, Role, ToolCall
 from preceptor.domain.prompts.reply import Fault
 from preceptor.domain.reasoning.routing import Flow
@@ -12,7 +13,8 @@ from preceptor.domain.turns.carry_over import calls_of, stays
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Lane, Turn
 
-NO_VERDICT = "The safety check gives no verdict right now, and without one nothing goes on."
+NO_VERDICT = recorded("The safety check gives no verdict right now, and without one nothing goes on.")
+ENDLESS = recorded("The turn did not come to an end within its calls.")
 CLIENT_TOOLS = "client_tools"
 """The outcome of a turn that ended with calls for whoever sent its message."""
 RULES_BROKEN = "rules_broken"
@@ -179,7 +181,7 @@ def _speak(turn: Turn, lane: Lane) -> Step:
     elif said_it_all and last is not None and (last.span_id is None or _spoke_for_us(turn, lane)):
         return Settle(TurnStatus.COMPLETED, outcome="iteration_limit" if turn.final_call else None)
     elif turn.final_call and lane.failed is None and not lane.attempts:
-        return Settle(TurnStatus.FAILED, "budget_exceeded", "The turn did not come to an end within its calls.")
+        return Settle(TurnStatus.FAILED, "budget_exceeded", ENDLESS)
     elif turn.iterations >= turn.limits.iterations:
         return AskModel("final", lane.failed)
     return AskModel("answer", lane.failed)
@@ -216,10 +218,12 @@ def _give_up(lane: Lane, failed: CallEnded) -> Step:
 def _exceeded(turn: Turn, seconds: float) -> str | None:
     limits = turn.limits
     if seconds > limits.seconds:
-        return f"The turn took longer than the {limits.seconds:g} s it had."
+        return recorded("The turn took longer than the %(seconds)s s it had.", seconds=f"{limits.seconds:g}")
     spent = turn.usage.input_tokens + turn.usage.output_tokens
     if limits.tokens is not None and spent > limits.tokens:
-        return f"The turn used {spent} tokens and had {limits.tokens}."
+        return recorded("The turn used %(used)s tokens and had %(limit)s.", used=spent, limit=limits.tokens)
     if limits.cost is not None and turn.usage.cost > limits.cost:
-        return f"The turn cost {turn.usage.cost:g} and had {limits.cost:g}."
+        return recorded(
+            "The turn cost %(cost)s and had %(limit)s.", cost=f"{turn.usage.cost:g}", limit=f"{limits.cost:g}"
+        )
     return None

@@ -3,6 +3,7 @@
 import msgspec
 
 from preceptor.domain.delegation import ClosedBy
+from preceptor.domain.errors import recorded
 from preceptor.domain.messages.directive import RETURN_CONTROL, DelegateReasoning
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.assemble import Passage, assemble
@@ -155,12 +156,22 @@ def too_much(run: Run, prompt: Prompt, price: Capabilities) -> str | None:
     wanted = prompt.tokens + (run.sampling.max_completion_tokens or 0)
     used = spent.input_tokens + spent.output_tokens + run.turn.reserved
     if limits.tokens is not None and used + wanted > limits.tokens:
-        return f"The next call needs {wanted} tokens, {used} are used, and the turn has {limits.tokens}."
+        return recorded(
+            "The next call needs %(wanted)s tokens, %(used)s are used, and the turn has %(limit)s.",
+            wanted=wanted,
+            used=used,
+            limit=limits.tokens,
+        )
     answers = run.turn.reserved_answers + (run.sampling.max_completion_tokens or 0)
     shown = run.turn.reserved - run.turn.reserved_answers + prompt.tokens
     cost = (shown * price.input_price + answers * price.output_price) / 1e6
     if limits.cost is not None and spent.cost + cost > limits.cost:
-        return f"The next call costs {cost:g} at least, {spent.cost:g} is spent, and the turn has {limits.cost:g}."
+        return recorded(
+            "The next call costs %(cost)s at least, %(spent)s is spent, and the turn has %(limit)s.",
+            cost=f"{cost:g}",
+            spent=f"{spent.cost:g}",
+            limit=f"{limits.cost:g}",
+        )
     return None
 
 

@@ -1,5 +1,6 @@
 """The window of another model: history was cut for the agent's own, and who stands in for it may have less room."""
 
+from preceptor.domain.errors import recorded
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.turns.calls import LeftOut
@@ -21,6 +22,6 @@ def narrowed(run: Run, able: Capabilities, now: list[Placed], besides: int, who:
     kept = within(past, room, able.message_overhead)
     if len(kept) == len(past):
         return [*past, *now], run.history.left_out
-    why = f"the window of {who} has room for {room} tokens of history"
-    left = LeftOut(what=f"{len(past) - len(kept)} messages", why=why)
+    why = recorded("the window of %(name)s has room for %(room)s tokens of history", name=who, room=room)
+    left = LeftOut(what=recorded("%(count)s messages", count=len(past) - len(kept)), why=why)
     return [*kept, *now], (*run.history.left_out, left)

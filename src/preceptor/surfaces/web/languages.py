@@ -18,6 +18,7 @@ WORDS = Path(__file__).parent / "words"
 FORMS = {"en": ("one", "many"), "ru": ("one", "few", "many"), "vi": ("many",)}
 NAMES = {"en": "English", "ru": "Русский", "vi": "Tiếng Việt"}
 _SEPARATORS = {"en": ",", "ru": "\u00a0", "vi": "."}
+_POINTS = {"en": ".", "ru": ",", "vi": ","}
 Forms = str | tuple[str, ...]
 
 
@@ -65,6 +66,13 @@ class Speaker(msgspec.Struct, frozen=True):
 
     def number(self, value: int) -> str:
         return f"{value:,}".replace(",", _SEPARATORS[self.language])
+
+    def fraction(self, digits: str) -> str:
+        """A number as it is written here, from one with a point."""
+        return digits.replace(".", _POINTS[self.language])
+
+    def fixed(self, value: float, places: int = 1) -> str:
+        return self.fraction(f"{value:.{places}f}")
 
 
 SPEAKERS = {language: Speaker(language) for language in LANGUAGES}

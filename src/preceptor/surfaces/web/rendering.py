@@ -21,7 +21,9 @@ from preceptor.surfaces.web import assets
 from preceptor.surfaces.web.languages import NAMES, SPEAKERS, Speaker
 from preceptor.surfaces.web.markdown import markdown
 from preceptor.surfaces.web.navigation import entries_for
+from preceptor.surfaces.web.remembering import recalled, said
 from preceptor.surfaces.web.sentences import coded, failure
+from preceptor.surfaces.web.views.wording import MODES
 
 TEMPLATES = Path(__file__).parent / "templates"
 LANGUAGE, THEME = "preceptor_language", "preceptor_theme"
@@ -127,15 +129,19 @@ def environment(language: str) -> Environment:
     speaker = SPEAKERS[language]
     made.install_gettext_callables(speaker.say, speaker.form_of, newstyle=True)
     made.globals |= {"asset": assets.address, "version": __version__, "language_names": NAMES, "speaker": speaker}
+    made.globals["rule_modes"] = MODES
     made.filters |= {
         "markdown": _markdown,
         "number": speaker.number,
+        "fixed": speaker.fixed,
         "moment": _moment,
         "json": _json,
         "brief": _briefly(speaker),
         "words": speaker.say,
         "failure": partial(failure, speaker),
         "coded": partial(coded, speaker),
+        "said": partial(said, speaker),
+        "recalled": partial(recalled, speaker),
     }
     return made
 
@@ -151,8 +157,9 @@ def _moment(at: datetime) -> str:
 def _briefly(speaker: Speaker) -> Callable[..., str]:
     def brief(value: float, signed: bool = False) -> str:
         """With three digits that mean something, and a real minus."""
-        told = f"{value:.3g}" if abs(value) < 1000 else speaker.number(round(value))
+        told = f"{value:.3g}"
         told = format(Decimal(told), "f") if TINY <= abs(value) < 1000 else told
+        told = speaker.fraction(told) if abs(value) < 1000 else speaker.number(round(value))
         return ("+" if signed and value > 0 else "") + told.replace("-", "\u2212")
 
     return brief

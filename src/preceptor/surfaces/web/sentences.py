@@ -13,7 +13,8 @@ from pydantic_core import ErrorDetails
 from preceptor.domain.errors import NotFound, Phrased, PreceptorError
 from preceptor.domain.executions.graph import CyclicSteps
 from preceptor.domain.instructions.content import Misfit, misfit
-from preceptor.domain.instructions.lifecycle import MOVES, CannotMove
+from preceptor.domain.instructions.lifecycle import MOVES, CannotMove, Status
+from preceptor.engine.gatekeeping import GateClosed
 from preceptor.surfaces.web.failing_words import (
     BY_CODE,
     BY_KIND,
@@ -25,6 +26,13 @@ from preceptor.surfaces.web.failing_words import (
     UNSEEN,
 )
 from preceptor.surfaces.web.languages import Speaker
+from preceptor.surfaces.web.remembering import recalled
+
+
+class Recorded(str):
+    """What was noted in English, among the facts of a failure."""
+
+    __slots__ = ()
 
 
 def failure(speaker: Speaker, error: PreceptorError) -> str:
@@ -70,6 +78,8 @@ def facts_of(error: PreceptorError) -> dict[str, Any]:
             return facts | {"chain": " → ".join(map(str, (*steps, *steps[:1]))), "step": steps[0]}
         case CannotMove(before=before):
             return facts | {"allowed": tuple(sorted(MOVES[before]))}
+        case GateClosed(why=why):
+            return facts | {"why": Recorded(why)}
         case _:
             return facts
 
@@ -101,6 +111,8 @@ def _shown(speaker: Speaker, value: Any) -> str:
             return failure(speaker, value)
         case Phrased():
             return speaker.say(value.pattern, **_filled(speaker, value.facts))
+        case Recorded() | Status():
+            return speaker.say(recalled(speaker, value))
         case bool():
             return str(value).lower()
         case int():

@@ -10,7 +10,8 @@ from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Pages
 from preceptor.surfaces.web.rendering import Call, page
-from preceptor.surfaces.web.views.context import LABELS, inspected, instructions_in
+from preceptor.surfaces.web.views.context import inspected, instructions_in
+from preceptor.surfaces.web.views.sources import LABELS, PURPOSES
 
 router = Pages("/messages")
 Words = Annotated[str, Query(max_length=64)]
@@ -35,4 +36,5 @@ async def show(message_id: Name, request: Request, preceptor: ThePreceptor, kind
         conversation_id=conversation,
         earlier=earlier,
         kind=kind if kind in LABELS else "",
+        purposes=PURPOSES,
     )

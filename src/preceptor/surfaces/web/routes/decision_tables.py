@@ -13,6 +13,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.reasoning.tables import Decided, ShownTable, TableTest
 from preceptor.engine.reasoning import Metrics, Period
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages
 from preceptor.surfaces.web.rendering import Call, look, page
 from preceptor.surfaces.web.views.editing import number
@@ -20,6 +21,27 @@ from preceptor.surfaces.web.views.editing import number
 router = Pages("/decision-tables")
 Words = Annotated[str, Query(max_length=128)]
 DAYS = ("1", "7", "30")
+TITLES = (
+    msg("whether the guardian stops a turn"),
+    msg("where a plan leads"),
+    msg("when the planning tool can be called"),
+    msg("what goes out where"),
+    msg("how often in a row a user is asked"),
+)
+POLICIES = {"first": msg("the first row that fits decides"), "unique": msg("only one row can fit")}
+SAID = (
+    msg("yes"),
+    msg("no"),
+    msg("unknown"),
+    msg("new user message"),
+    msg("after the plan"),
+    msg("mid-turn"),
+    msg("continue with the assessment"),
+    msg("continue, flagged as unchecked"),
+    msg("as routed"),
+    msg("go on as normal, with a note"),
+)
+"""What stands in cells in words. All else there are names, which the API takes."""
 
 
 @router.get("")
@@ -45,6 +67,8 @@ async def show(
         agent=agent,
         days=days,
         choices=DAYS,
+        policies=POLICIES,
+        said=SAID,
         fired=fired,
         table=table,
         facts=facts,

@@ -12,6 +12,7 @@ from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Experiment, Status
+from preceptor.domain.experiments.forecast import retold
 from preceptor.domain.experiments.metrics import COMPUTED, TOLD
 from preceptor.domain.ids import ExperimentId
 from preceptor.domain.ownership import Permission
@@ -64,7 +65,7 @@ class Promotion(msgspec.Struct, frozen=True):
 async def show_all(request: Request, preceptor: ThePreceptor, status: Words = "", cursor: Cursor = None) -> Response:
     wanted = Status(status) if status in set(Status) else None
     found = await preceptor.experiments.page(wanted, cursor, AT_ONCE)
-    chosen = {"status": wanted.value} if wanted else {}
+    chosen, language = {"status": wanted.value} if wanted else {}, look(request).language
     return page(
         request,
         "experiments.html",
@@ -75,6 +76,7 @@ async def show_all(request: Request, preceptor: ThePreceptor, status: Words = ""
         wanted=wanted,
         words=WORDS,
         hues=HUES,
+        foreseen={one.experiment_id: retold(one.power, one.duration, language).sentence for one in found.items},
         more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
     )
 

@@ -25,6 +25,7 @@ from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page, render
 from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
 from preceptor.surfaces.web.views.replayed import MEASURES, around, instructions_in, item_view
+from preceptor.surfaces.web.views.sources import PURPOSES
 from preceptor.surfaces.web.views.steps import HUES, WORDS, seconds_between
 
 router = Pages("/replays")
@@ -116,6 +117,7 @@ async def show_item(replay_id: Name, place: Place, request: Request, preceptor: 
         call=Call(f"/api/replays/{replay_id}/items"),
         replay=replay,
         place=place,
+        purposes=PURPOSES,
         it=item_view(item, await preceptor.threads.names(instructions_in([item]))),
         previous=previous,
         following=following,

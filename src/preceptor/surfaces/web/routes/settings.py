@@ -17,7 +17,13 @@ from preceptor.surfaces.web.rendering import LANGUAGE, THEME, THEMES, Call, look
 
 router = Pages("/settings")
 A_YEAR = 365 * 24 * 3600
-ROLES = tuple(role.value for role in Role if role is not Role.SERVICE)
+ROLES = {
+    Role.VIEWER.value: msg("viewer"),
+    Role.EDITOR.value: msg("editor"),
+    Role.OPERATOR.value: msg("operator"),
+    Role.ADMIN.value: msg("admin"),
+}
+"""Those that a key can be given here."""
 
 
 @router.get("")

@@ -11,8 +11,8 @@ from preceptor.domain.ids import InstructionId
 from preceptor.domain.prompts.source import AnySource, FromInstruction
 from preceptor.domain.replays.replay import CallItem, Changed, Item
 from preceptor.surfaces.web.languages import msg
-from preceptor.surfaces.web.views.context import Sourced, kind_of, link_to, named
 from preceptor.surfaces.web.views.diff import Block, changes_in, compared
+from preceptor.surfaces.web.views.sources import Sourced, kind_of, link_to, named
 
 PLAN = "plan"
 MEASURES = {
@@ -46,7 +46,6 @@ class ShownPart(Sourced, frozen=True):
     """A part of what a model is shown that is there on one side only."""
 
     side: str
-    role: str
     text: str
     source: str
     link: str | None
@@ -115,8 +114,8 @@ def _plan_lines(text: str) -> list[str]:
 
 def _part(one: Changed, conversation: str, names: Mapping[InstructionId, str]) -> ShownPart:
     source = _source(one.source)
-    told, link = named(source, names), link_to(source, conversation)
-    return ShownPart(kind_of(source), one.side, one.role, one.text, told, link)
+    told, link = named(source, one.role, names), link_to(source, conversation)
+    return ShownPart(kind_of(source), one.side, one.text, told, link)
 
 
 def _source(told: dict[str, Any]) -> AnySource:

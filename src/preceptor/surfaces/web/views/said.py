@@ -8,6 +8,10 @@ import msgspec
 from preceptor.domain.delegation import CONTROL_TOOLS
 from preceptor.domain.messages.message import Attachment, Message
 from preceptor.domain.messages.message import Text as Said
+from preceptor.surfaces.web.languages import msg
+
+LEVELS = (msg("Safe"), msg("Controversial"), msg("Unsafe"))
+"""What a guardian finds."""
 
 
 class Question(msgspec.Struct, frozen=True):

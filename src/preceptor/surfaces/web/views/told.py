@@ -6,12 +6,15 @@ from typing import Any, cast
 
 import msgspec
 
+from preceptor.domain.errors import phrased
 from preceptor.domain.ids import AssignmentId
 from preceptor.domain.instructions.effective import Assignment, Origin, Overridden, Reason, Rule, Source
 from preceptor.domain.instructions.render import RenderedLine
 from preceptor.engine.compiled import Told
 from preceptor.engine.impact import NEXT
 from preceptor.surfaces.web.languages import msg
+from preceptor.surfaces.web.views.sources import placed, said_at
+from preceptor.surfaces.web.views.wording import MODES
 
 RULES = {
     Rule.CONCATENATED: "",
@@ -76,7 +79,7 @@ def sections(told: Told) -> list[Section]:
         found.append(_section(key, list(lines), struck.pop(key, []), named))
     if rules := _rules(told, named, struck.pop(_RULES, [])):
         found.append(rules)
-    return [*found, *(Section(key, f"## {key}", tuple(lines)) for key, lines in struck.items())]
+    return [*found, *(Section(key, placed(key), tuple(lines)) for key, lines in struck.items())]
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -86,9 +89,9 @@ class _Named(msgspec.Struct, frozen=True):
     def source(self, origin: Origin, rule: str = "") -> From:
         speaker = self.by.get(origin.assignment)
         name = speaker.version.name if speaker else origin.instruction_id
-        place = origin.field if origin.index is None else f"{origin.field}[{origin.index}]"
         custom = origin.field == "additionalGuidelines"
-        return From(f"{name} {origin.version} · {place}", self._link(origin, custom=custom), rule, custom)
+        label = said_at(name, origin.version, origin.field, origin.index)
+        return From(label, self._link(origin, custom=custom), rule, custom)
 
     def _link(self, origin: Origin, *, custom: bool) -> str | None:
         if custom:
@@ -134,5 +137,7 @@ def _rules(told: Told, named: _Named, struck: Sequence[Line]) -> Section | None:
         if value or name == "mode":
             text = ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)
             sources = [one for one in told.effective.sources if one.path.startswith(f"/{_RULES}/{name}")]
-            lines.append(Line(f"- {name}: {text}", named.sources(sources)))
+            place, meant = placed(f"{_RULES}.{name}"), phrased(MODES[text]) if name == "mode" else text
+            said_so = phrased("%(place)s: %(value)s", place=place, value=meant)
+            lines.append(Line(said_so, named.sources(sources)))
     return Section(_RULES, "", (*lines, *struck))

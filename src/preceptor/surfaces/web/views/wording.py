@@ -30,6 +30,14 @@ LABELS = {
     "validationRules": msg("Validation rules"),
 }
 """In the order in which they are shown."""
+TYPES = (msg("system"), msg("task"), msg("behavior"), msg("template"))
+"""What a type is called."""
+MODES = {
+    "report": msg("it is noted"),
+    "retry": msg("it is asked for once more"),
+    "block": msg("nobody is shown it"),
+}
+"""What is done about an answer that breaks the rules."""
 STATES = (msg("draft"), msg("active"), msg("deprecated"), msg("archived"))
 """What a status is called."""
 
