@@ -1,6 +1,7 @@
 """A real browser on a real server. Whatever a page does wrong beside what a test looks at fails the test as well."""
 
 import os
+import re
 import shutil
 from base64 import urlsafe_b64encode
 from collections.abc import Generator
@@ -12,7 +13,7 @@ from typing import Any
 import httpx2
 import orjson
 from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, expect
 
 from preceptor.adapters.sealing import SealedBox
 from preceptor.domain.times import to_micros
@@ -132,6 +133,13 @@ def watched(page: Page, url: str, allowed: tuple[str, ...] = ()) -> Generator[Pa
     page.on("request", lambda one: None if one.url.startswith((url, "data:", "about:")) else bad.append(one.url))
     yield page
     assert not bad, bad
+
+
+def complains(field: Locator, sentence: str) -> None:
+    """Whether the field itself says what is wrong with it, to those who see it and to those who do not."""
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description(re.compile(re.escape(sentence)))
+    expect(field).to_be_visible()
 
 
 AXE: Any = Axe()

@@ -1,4 +1,4 @@
-"""The settings of an agent on its page: changed there, refused at their fields, and never overwritten unseen."""
+"""Making an agent and its settings: refused at their fields, and never overwritten unseen."""
 
 import re
 from datetime import UTC, datetime
@@ -12,9 +12,9 @@ from preceptor.domain.ids import AgentId, OrgId, UserId
 from preceptor.domain.ownership import Owner
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.reasoning.verdict import Mode
-from preceptor.surfaces.web.views.answering import Answering, change_of
+from preceptor.surfaces.web.views.answering import answers_in, change_of
 from preceptor.surfaces.web.views.profiles import Everyones, change_in, profile_of
-from tests.web.browsing import Site, findings, watched
+from tests.web.browsing import Site, complains, findings, watched
 from tests.web.library import make
 
 
@@ -34,6 +34,85 @@ def opened(page: Page, group: str) -> Locator:
 
 
 @pytest.mark.parametrize("script", [True, False])
+def test_an_agent_is_made_and_what_it_cannot_be_is_said_at_its_field(site: Site, *, script: bool):
+    taken = make(site).agent_id
+    with (
+        site.context(java_script_enabled=script) as context,
+        watched(context.new_page(), site.url, ("409", "422")) as page,
+    ):
+        page.goto(f"{site.url}/agents")
+        form = page.locator("#new")
+        name, named, model = (form.get_by_label(one, exact=True) for one in ("Name", "Id", "Model"))
+        name.fill("A second one")
+        for field, value, sentence in (
+            (named, taken, f"There is an agent '{taken}' already"),
+            (model, "nobody:such", "nobody"),
+        ):
+            field.fill(value)
+            form.get_by_role("button", name="Create").click()
+            complains(field, sentence)
+            expect(field).to_have_value(value)
+            expect(name).to_have_value("A second one")
+            expect(form).to_be_in_viewport()
+            field.fill("")
+        assert not script or findings(page) == []
+        form.get_by_role("button", name="Create").click()
+        expect(page.locator("h1")).to_have_text("A second one")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_tools_are_chosen_and_names_that_mean_nothing_now_are_kept(site: Site, *, script: bool):
+    mine = make(site)
+    site.api("PATCH", f"/api/agents/{mine.agent_id}", json={"tools": ["mail__send", "calculator"]})
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        tools = page.get_by_role("group", name="Tools")
+        boxes = tools.get_by_role("checkbox")
+        assert [one.get_attribute("value") for one in boxes.all()] == [
+            *("mail__send", "calculator"),
+            *("current_time", "start_conversation"),
+        ]
+        expect(tools.get_by_label("mail__send")).to_be_checked()
+        expect(tools.locator("label", has_text="mail__send")).to_contain_text("not known now")
+        told = tools.locator("label", has_text="calculator")
+        expect(told).to_contain_text("only reads")
+        expect(told).to_contain_text("Work out an arithmetic expression")
+        page.locator("#profile").get_by_label("Name", exact=True).fill("Ada")
+        save(page)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Ada")
+        assert of(site, mine.agent_id)["tools"] == ["mail__send", "calculator"]
+        tools.get_by_label("calculator").uncheck()
+        tools.get_by_label("current_time").check()
+        tools.get_by_label("Others, by name, with commas").fill("clock, mail__send")
+        save(page)
+        expect(tools.get_by_label("clock")).to_be_checked()
+        assert of(site, mine.agent_id)["tools"] == ["mail__send", "current_time", "clock"]
+        for name in ("mail__send", "current_time", "clock"):
+            tools.get_by_label(name).uncheck()
+        save(page)
+        expect(tools.get_by_label("clock")).to_have_count(0)
+    assert of(site, mine.agent_id)["tools"] == []
+
+
+def test_a_tool_that_cannot_be_one_is_refused_at_the_tools_and_none_is_lost(site: Site):
+    mine = make(site)
+    with site.context() as context, watched(context.new_page(), site.url, ("422",)) as page:
+        page.goto(f"{site.url}/agents/{mine.agent_id}")
+        tools = page.get_by_role("group", name="Tools")
+        tools.get_by_label("calculator").check()
+        others = tools.get_by_label("Others, by name, with commas")
+        others.fill("x" * 65)
+        save(page)
+        complains(others, "It may have at most 64 characters.")
+        expect(tools.get_by_label("calculator")).to_be_checked()
+        assert findings(page) == []
+        tools.get_by_label("x" * 65).uncheck()
+        save(page)
+        expect(page.locator(".fault")).to_have_count(0)
+    assert of(site, mine.agent_id)["tools"] == ["calculator"]
+
+
+@pytest.mark.parametrize("script", [True, False])
 def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site, *, script: bool):
     mine = make(site)
     site.api("PATCH", f"/api/agents/{mine.agent_id}", json={"parameters": {"seed": 7, "temperature": 1.5}})
@@ -45,12 +124,13 @@ def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site,
             "Role": "analyst",
             "Model": "openai:gpt-5-mini",
             "Language": "vi",
-            "Tools, with commas": "calculator, clock",
+            "Others, by name, with commas": "clock",
             "Capabilities, with commas": "sums",
         }.items():
             form.get_by_label(label, exact=True).fill(value)
         form.get_by_label("may ask specialists").check()
         form.get_by_label("specialists who answer hear the next message too").check()
+        form.get_by_role("checkbox", name="calculator").check()
         requests = opened(page, "Requests")
         requests.get_by_label("Temperature").fill("0.2")
         requests.get_by_label("Longest answer, in tokens").fill("500")
@@ -131,9 +211,7 @@ def test_what_an_agent_cannot_be_is_said_at_its_field_and_nothing_is_lost(site: 
             good = field.input_value()
             field.fill(value)
             save(page)
-            expect(field).to_have_attribute("aria-invalid", "true")
-            expect(field).to_have_accessible_description(re.compile(re.escape(sentence)))
-            expect(field).to_be_visible()
+            complains(field, sentence)
             expect(field).to_have_value(value)
             expect(form.get_by_label("Role", exact=True)).to_have_value("kept")
             field.fill(good)
@@ -220,6 +298,6 @@ def test_an_agent_goes_on_following_the_installation_in_what_it_does_not_say():
 
 
 def test_the_wording_of_plans_leaves_the_rest_of_the_policy_to_the_installation():
-    change = change_of(Answering((), {"clarify": "Polite"}), AGENT, SgrPolicy())
+    change = change_of(answers_in([("sgr.templateInstructions.clarify", "Polite")]), AGENT, SgrPolicy())
     assert change.sgr is not None
     assert change.sgr.model_fields_set == {"max_clarifications", "template_instructions"}

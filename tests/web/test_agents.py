@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.browsing import AGENT, Site, findings, watched
+from tests.web.browsing import Site, complains, findings, watched
 from tests.web.library import make
 
 
@@ -151,9 +151,7 @@ def test_what_cannot_be_is_said_at_its_field_and_nothing_is_saved(site: Site):
             "It answers": "There is no instruction 'Unheard of'",
             "It declines": "cannot word a plan that ends in block",
         }.items():
-            field = page.get_by_label(label)
-            expect(field).to_have_attribute("aria-invalid", "true")
-            expect(field).to_have_accessible_description(re.compile(re.escape(sentence)))
+            complains(page.get_by_label(label), sentence)
         expect(page.get_by_label("It answers")).to_have_value("Unheard of")
         expect(page.get_by_label("It asks back")).not_to_have_attribute("aria-invalid", "true")
         assert findings(page) == []
@@ -289,16 +287,3 @@ def test_the_library_speaks_the_language_that_was_chosen(site: Site, language: s
             assert answer.status == 200, path
         page.goto(f"{site.url}{own}/diff?mode=field")
         expect(page.get_by_text(count)).to_be_visible()
-
-
-def test_an_agent_whose_id_is_taken_comes_back_with_the_reason_and_what_was_written(site: Site):
-    with site.context() as context, watched(context.new_page(), site.url, ("409",)) as page:
-        page.goto(f"{site.url}/agents")
-        page.get_by_label("Name").fill("A second one")
-        page.get_by_label("Id", exact=True).fill(AGENT)
-        page.get_by_role("button", name="Create").click()
-        expect(page.get_by_role("alert")).to_contain_text(f"There is an agent '{AGENT}' already")
-        expect(page.get_by_label("Name")).to_have_value("A second one")
-        page.get_by_label("Id", exact=True).fill("a-second-one")
-        page.get_by_role("button", name="Create").click()
-        expect(page.locator("h1")).to_have_text("A second one")

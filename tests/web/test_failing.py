@@ -19,7 +19,7 @@ from preceptor.domain.value import Value
 from preceptor.surfaces.web.failing_words import BY_CODE, BY_KIND, COMPLAINTS, NOT_HERE, TYPES
 from preceptor.surfaces.web.languages import SPEAKERS, catalogue
 from preceptor.surfaces.web.sentences import coded, facts_of, failure, faults_in, words_of
-from tests.web.browsing import Site, watched
+from tests.web.browsing import Site, complains, watched
 from tests.web.library import make
 
 MET_ON_PAGES = {
@@ -201,7 +201,7 @@ def test_a_sentence_that_only_one_place_says_is_said_with_its_facts_in_russian(s
         page.locator("[name='name']").fill("Вторая")
         page.locator("[name='agentId']").fill(mine.agent_id)
         page.locator("main form button").last.click()
-        expect(page.get_by_role("alert")).to_contain_text(f"Агент '{mine.agent_id}' уже есть.")
+        complains(page.locator("[name='agentId']"), f"Агент '{mine.agent_id}' уже есть.")
         page.goto(f"{site.url}/agents/{mine.agent_id}")
         page.get_by_label("Запасная модель 1").fill("nobody:such")
         page.get_by_label("Он переспрашивает").fill("Unheard of")

@@ -15,7 +15,8 @@ from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.merge import speaks, turn
 from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
-from preceptor.domain.turns.independent import START
+from preceptor.domain.prompts.prompt import ToolSpec
+from preceptor.domain.turns.independent import START, START_SPEC
 from preceptor.domain.value import made, told
 from preceptor.engine.assigning import assign, meant
 from preceptor.engine.audit import note
@@ -120,6 +121,15 @@ class Agents(msgspec.Struct, frozen=True):
             for action, problem in (await unusable(work, change.sgr)).items():
                 found[f"sgr.templateInstructions.{to_camel(action.value)}"] = problem
             return found
+
+        return await self.session.read(program)
+
+    async def tools(self) -> tuple[ToolSpec, ...]:
+        """All that an agent of this organisation can be given now. An agent keeps names that mean nothing yet."""
+
+        async def program(work: Work) -> tuple[ToolSpec, ...]:
+            tools = (await connected(work, self.session)).tools
+            return *tools.specs(tools.names), START_SPEC
 
         return await self.session.read(program)
 

@@ -135,7 +135,9 @@ class Tools(Protocol):
     """The tools of this installation."""
 
     @property
-    def names(self) -> Sequence[str]: ...
+    def names(self) -> tuple[str, ...]:
+        """Of all there are."""
+        ...
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         """What a model is told of these tools; names that mean nothing here are left out."""

@@ -28,20 +28,14 @@ from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page
 from preceptor.surfaces.web.sentences import faults_in
 from preceptor.surfaces.web.views import profiles
-from preceptor.surfaces.web.views.answering import (
-    ENDS,
-    Answering,
-    answering_of,
-    answers_in,
-    change_of,
-)
+from preceptor.surfaces.web.views.answering import ENDS, answering_of, answers_in, change_of
 from preceptor.surfaces.web.views.assigned import Card, Effect, card_of, change_in, filled_in, reordered
+from preceptor.surfaces.web.views.filled import Filled
 
 router = Pages("/agents")
 AT_ONCE = 50
 MOST = 200
 NEW, ORDER = "new", "order"
-NEW_FIELDS = ("name", "agentId", "model")
 
 
 class State(msgspec.Struct, frozen=True):
@@ -52,8 +46,8 @@ class State(msgspec.Struct, frozen=True):
     order: dict[str, int] | None = None
     new: dict[str, str] | None = None
     problem: PreceptorError | None = None
-    answering: Answering | None = None
-    profile: profiles.Profile | None = None
+    answering: Filled | None = None
+    profile: Filled | None = None
 
     @property
     def form(self) -> str:
@@ -76,13 +70,19 @@ async def show_all(request: Request, preceptor: ThePreceptor, cursor: Cursor = N
 @router.post("")
 @needs(Permission.AGENT_WRITE)
 async def create(request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
-    """Make an agent, or show the form again with what is wrong."""
-    given = {name: form.one(name).strip() for name in NEW_FIELDS}
+    """Make an agent, or say at each field what is wrong with it."""
+    given = profiles.filled_in(form.fields, profiles.NEW)
     try:
-        made = await preceptor.agents.create(checked(NewAgent, {name: value for name, value in given.items() if value}))
-    except (Invalid, Conflict, NotFound) as error:
-        return await _list(request, preceptor, given=given, problem=error)
-    return RedirectResponse(f"/agents/{made.agent_id}", 303)
+        new = NewAgent.model_validate({name: value for name, value in given.fields.items() if value})
+        wrong = await preceptor.agents.problems(AgentChange(model=new.model))
+        if not wrong:
+            made = await preceptor.agents.create(new)
+            return RedirectResponse(f"/agents/{made.agent_id}", 303)
+    except ValidationError as error:
+        wrong = faults_in(error)
+    except Conflict as error:
+        wrong = {"agentId": error}
+    return await _list(request, preceptor, given=given.with_faults(wrong))
 
 
 @router.get("/{agent_id}")
@@ -102,20 +102,20 @@ async def change_profile(agent_id: Name, request: Request, preceptor: ThePrecept
     agent, everyones = await preceptor.agents.get(named), _everyones(preceptor)
     try:
         check(f'"{form.one("revision")}"', agent.etag)
-        change = AgentChange.model_validate(profiles.change_in(given, agent, everyones))
+        change = AgentChange.model_validate(profiles.change_in(given.fields, agent, everyones))
         wrong = await preceptor.agents.problems(change)
         if not wrong and change.model_fields_set:
             await preceptor.agents.change(named, change, agent.etag)
     except PreconditionFailed as error:
         now = profiles.profile_of(await preceptor.agents.get(named), everyones)
-        both = profiles.merged(given, profiles.was_in(form.one("was")), now)
+        both = profiles.merged(given.fields, profiles.was_in(form.one("was")), now)
         return await _page(request, preceptor, named, State(profile=both, problem=error))
     except ValidationError as error:
         wrong = faults_in(error)
     except InvalidHistorySize as error:
         wrong = {"parameters.maxHistorySize": error}
     if wrong:
-        return await _page(request, preceptor, named, State(profile=profiles.with_faults(given, wrong)))
+        return await _page(request, preceptor, named, State(profile=given.with_faults(wrong)))
     return RedirectResponse(f"/agents/{agent_id}#profile", 303)
 
 
@@ -126,15 +126,15 @@ async def change_answering(agent_id: Name, request: Request, preceptor: ThePrece
     named, given = AgentId(agent_id), answers_in(form.fields)
     try:
         change = change_of(given, await preceptor.agents.get(named), preceptor.session.means.sgr)
-        if wrong := await preceptor.agents.problems(change):
-            return await _page(request, preceptor, named, State(answering=msgspec.structs.replace(given, wrong=wrong)))
-        await preceptor.agents.change(named, change, f'"{form.one("revision")}"')
+        wrong = await preceptor.agents.problems(change)
+        if not wrong:
+            await preceptor.agents.change(named, change, f'"{form.one("revision")}"')
+            return RedirectResponse(f"/agents/{agent_id}#answering", 303)
     except ValidationError as error:
         wrong = faults_in(error)
-        return await _page(request, preceptor, named, State(answering=msgspec.structs.replace(given, wrong=wrong)))
     except (Invalid, PreconditionFailed) as error:
         return await _page(request, preceptor, named, State(answering=given, problem=error))
-    return RedirectResponse(f"/agents/{agent_id}#answering", 303)
+    return await _page(request, preceptor, named, State(answering=given.with_faults(wrong)))
 
 
 @router.post("/{agent_id}/assignments")
@@ -208,20 +208,20 @@ async def _list(
     preceptor: Preceptor,
     cursor: str | None = None,
     *,
-    given: dict[str, str] | None = None,
-    problem: PreceptorError | None = None,
+    given: Filled | None = None,
 ) -> Response:
     found = await preceptor.agents.page(cursor, AT_ONCE)
+    taken = given is not None and isinstance(given.wrong.get("agentId"), Conflict)
     return page(
         request,
         "agents.html",
-        status=problem_of(problem).status if problem else 200,
+        status=200 if given is None else 409 if taken else 422,
         here="agents",
         call=Call("/api/agents"),
         agents=found.items,
         more=found.next_cursor,
-        given=given or dict.fromkeys(NEW_FIELDS, ""),
-        problem=problem,
+        given=given or profiles.filled_in((), profiles.NEW),
+        labels=profiles.NEW,
     )
 
 
@@ -234,6 +234,7 @@ async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state
     had = {one.family_id for one in given}
     library = (await preceptor.instructions.page(Wanted(), limit=MOST)).items if reads else ()
     saved = profiles.profile_of(agent, _everyones(preceptor))
+    profile = state.profile or saved
     return page(
         request,
         "agent.html",
@@ -251,7 +252,8 @@ async def _page(request: Request, preceptor: Preceptor, agent_id: AgentId, state
         library=[one for one in library if one.family_id not in had and one.type is not InstructionType.TEMPLATE],
         answering=state.answering or answering_of(agent, preceptor.session.means.sgr),
         ends=ENDS,
-        profile=state.profile or saved,
+        profile=profile,
+        tools=profiles.choices_in(profile, await preceptor.agents.tools()),
         was=saved.fields,
         about=profiles,
         facts=profiles.as_facts(agent, saved),

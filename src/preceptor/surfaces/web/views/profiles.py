@@ -1,28 +1,28 @@
 """An agent's settings as a form: who it is, and how it is asked, guarded, planned and kept within bounds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from preceptor.domain.agents import Agent
-from preceptor.domain.errors import PreceptorError
+from preceptor.domain.prompts.prompt import Effect, ToolSpec
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.value import Value, told
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.views.editing import number
+from preceptor.surfaces.web.views.filled import Filled
 
 Policy = TypeVar("Policy", GuardPolicy, SgrPolicy)
-DELEGATE = "delegate"
-CARRY_OVER = "carryOver"
+DELEGATE, CARRY_OVER, TOOLS = "delegate", "carryOver", "tools"
 ON = "on"
 LABELS = {
     "name": msg("Name"),
     "role": msg("Role"),
     "model": msg("Model"),
     "language": msg("Language"),
-    "tools": msg("Tools, with commas"),
+    TOOLS: msg("Tools"),
     "capabilities": msg("Capabilities, with commas"),
     "permissions": msg("Other permissions, with commas"),
     DELEGATE: msg("may ask specialists"),
@@ -56,6 +56,15 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 TICKS = frozenset(
     {DELEGATE, CARRY_OVER, "guard.enabled", "guard.answers", "guard.toolResults", "guard.delegationPrompts"}
 )
+EFFECTS = {
+    Effect.READ: msg("only reads"),
+    Effect.IDEMPOTENT: msg("acts; doing it twice does no harm"),
+    Effect.ONCE: msg("acts; must not be done twice"),
+    Effect.CLIENT: msg("carried out by whoever asks"),
+}
+"""What a tool does to the world."""
+NEW = {"name": LABELS["name"], "agentId": msg("Id"), "model": LABELS["model"]}
+"""What a new agent is made from; the rest is said on its page."""
 GROUPS = {
     "parameters": msg("Requests"),
     "budget": msg("Budget of a turn"),
@@ -77,19 +86,27 @@ class Everyones(msgspec.Struct, frozen=True):
     sgr: SgrPolicy
 
 
-class Profile(msgspec.Struct, frozen=True):
-    """What stands in the form; by field, what is wrong with it, and what someone else made of it meanwhile."""
+class Choice(msgspec.Struct, frozen=True):
+    """A tool that an agent can have, or has although nobody knows it now."""
 
-    fields: Mapping[str, str]
-    wrong: Mapping[str, PreceptorError] = {}
-    meanwhile: Mapping[str, str] = {}
-
-    def opens(self, group: str) -> bool:
-        """Whether something is said of a field in there that must not be overlooked."""
-        return any(name.startswith(f"{group}.") for name in (*self.wrong, *self.meanwhile))
+    name: str
+    chosen: bool
+    about: str = ""
+    effect: str = ""
 
 
-def profile_of(agent: Agent, everyones: Everyones) -> Profile:
+def choices_in(form: Filled, known: Sequence[ToolSpec]) -> list[Choice]:
+    """Those that are chosen come first, in their order, so that nothing changes unless someone changes it."""
+    specs = {one.name: one for one in known}
+    chosen = _words(form.fields[TOOLS])
+    return [_choice(name, specs.get(name), chosen=name in chosen) for name in dict.fromkeys((*chosen, *specs))]
+
+
+def _choice(name: str, spec: ToolSpec | None, *, chosen: bool) -> Choice:
+    return Choice(name, chosen) if spec is None else Choice(name, chosen, spec.description, EFFECTS[spec.effect])
+
+
+def profile_of(agent: Agent, everyones: Everyones) -> Filled:
     policies = {
         "guard": _json(in_force(agent.guard, everyones.guard)),
         "sgr": _json(in_force(agent.sgr, everyones.sgr)),
@@ -100,12 +117,15 @@ def profile_of(agent: Agent, everyones: Everyones) -> Profile:
         "permissions": [one for one in agent.permissions if one != DELEGATE],
         DELEGATE: DELEGATE in agent.permissions,
     }
-    return Profile({name: _text(_at(own | policies, name)) for name in LABELS})
+    return Filled({name: _text(_at(own | policies, name)) for name in LABELS})
 
 
-def filled_in(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+def filled_in(pairs: Sequence[tuple[str, str]], names: Iterable[str] = LABELS) -> Filled:
+    """What came with a form. Tools come one by one, and those that were typed in together."""
     said = {name: value.strip() for name, value in reversed(pairs)}
-    return {name: said.get(name, "") for name in LABELS}
+    tools = [word for name, value in pairs if name == TOOLS for word in _words(value)]
+    said[TOOLS] = ", ".join(dict.fromkeys(tools))
+    return Filled({name: said.get(name, "") for name in names})
 
 
 def change_in(given: Mapping[str, str], agent: Agent, everyones: Everyones) -> dict[str, Any]:
@@ -130,25 +150,14 @@ def change_in(given: Mapping[str, str], agent: Agent, everyones: Everyones) -> d
     return change
 
 
-def merged(given: Mapping[str, str], was: Mapping[str, str], now: Profile) -> Profile:
+def merged(given: Mapping[str, str], was: Mapping[str, str], now: Filled) -> Filled:
     """After someone else's change: what was written here stays, and what nobody touched here is as it is now."""
     fields = {name: now.fields[name] if given[name] == was.get(name) else given[name] for name in LABELS}
     changed = {name: now.fields[name] for name in LABELS if now.fields[name] != was.get(name, now.fields[name])}
-    return Profile(fields, meanwhile=changed)
+    return Filled(fields, meanwhile=changed)
 
 
-def with_faults(given: Mapping[str, str], faults: Mapping[str, PreceptorError]) -> Profile:
-    """Each complaint at the field it is about, also where it is about one word of many."""
-    wrong: dict[str, PreceptorError] = {}
-    for place, fault in faults.items():
-        name = place
-        while name not in LABELS and "." in name:
-            name = name.rpartition(".")[0]
-        wrong.setdefault(name, fault)
-    return Profile(given, wrong)
-
-
-def as_facts(agent: Agent, profile: Profile) -> list[tuple[str, str]]:
+def as_facts(agent: Agent, profile: Filled) -> list[tuple[str, str]]:
     """For those who may only look: a label and what it says, of all that this agent has of its own."""
     own = {"guard": agent.guard, "sgr": agent.sgr, "parameters": agent.parameters, "budget": agent.budget}
     own |= {CARRY_OVER: agent.carry_over}
