@@ -119,6 +119,8 @@ def test_who_an_agent_is_and_how_it_is_asked_are_changed_on_its_page(site: Site,
     with site.tab(java_script_enabled=script) as page:
         page.goto(f"{site.url}/agents/{mine.agent_id}")
         form = page.locator("#profile")
+        expect(form.get_by_label("Model", exact=True)).to_have_attribute("placeholder", "as the installation")
+        expect(form.get_by_label("Name", exact=True)).to_have_attribute("required", "")
         for label, value in {
             "Name": "Ada",
             "Role": "analyst",

@@ -224,7 +224,7 @@ def test_a_dry_run_streams_and_says_which_rules_were_broken(site: Site, tab: Pag
     expect(tab.locator(".rules")).to_have_count(2)
     expect(tab.locator(".trial").first).to_contain_text("Understood, and done.")
     broken = tab.locator(".rules").first.get_by_role("listitem").filter(has_text="broken")
-    expect(broken).to_have_text(re.compile("requiredKeywords missing: thank you"))
+    expect(broken).to_have_text(re.compile("An answer must contain · missing: thank you"))
     assert findings(tab) == []
 
 

@@ -49,7 +49,9 @@ def _sentence(needed: int, days: float | None, duration: float, language: str, *
     if days is None:
         return PHRASES.say(language, "power_unknown", needed=_about(needed))
     key = "power_in_time" if in_time else "power_too_late"
-    return PHRASES.say(language, key, needed=_about(needed), days=f"{math.ceil(days)}", duration=f"{duration:g}")
+    return PHRASES.say(
+        language, key, needed=_about(needed), days=f"{max(1, math.ceil(days))}", duration=f"{duration:g}"
+    )
 
 
 def _about(number: int) -> str:

@@ -23,7 +23,7 @@ from preceptor.surfaces.web.markdown import markdown
 from preceptor.surfaces.web.navigation import entries_for
 from preceptor.surfaces.web.remembering import recalled, said
 from preceptor.surfaces.web.sentences import coded, failure
-from preceptor.surfaces.web.views.wording import MODES
+from preceptor.surfaces.web.views.wording import MODES, RULES
 
 TEMPLATES = Path(__file__).parent / "templates"
 LANGUAGE, THEME = "preceptor_language", "preceptor_theme"
@@ -129,7 +129,7 @@ def environment(language: str) -> Environment:
     speaker = SPEAKERS[language]
     made.install_gettext_callables(speaker.say, speaker.form_of, newstyle=True)
     made.globals |= {"asset": assets.address, "version": __version__, "language_names": NAMES, "speaker": speaker}
-    made.globals["rule_modes"] = MODES
+    made.globals |= {"rule_modes": MODES, "rule_names": RULES}
     made.filters |= {
         "markdown": _markdown,
         "number": speaker.number,

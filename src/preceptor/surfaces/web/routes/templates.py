@@ -18,7 +18,7 @@ from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, page
+from preceptor.surfaces.web.rendering import Call, look, page
 from preceptor.surfaces.web.views.editing import STYLE, value_of
 from preceptor.surfaces.web.views.told import Section, sections
 from preceptor.surfaces.web.views.wording import LABELS
@@ -42,7 +42,7 @@ async def show_all(
         "templates.html",
         here="templates",
         call=Call(f"/api/instructions/templates{'?' + urlencode(chosen) if chosen else ''}"),
-        found=found.items,
+        found=sorted(found.items, key=lambda one: one.content.language not in (None, look(request).language)),
         filters=filters,
         suggested=SUGGESTED,
         more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,

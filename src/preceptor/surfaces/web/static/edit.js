@@ -1,4 +1,5 @@
 // The editor: items by button and key, a live preview in which a late answer never wins, nothing lost by leaving.
+import { show } from "./part.js";
 const form = document.querySelector("#editor");
 const out = document.querySelector("#told");
 const key = (path) => `draft:${path}`;
@@ -20,19 +21,12 @@ if (form) {
     timer = setTimeout(refresh, 150);
   };
 
-  async function refresh() {
-    const mine = ++newest;
+  function refresh() {
+    const mine = ++newest, body = new URLSearchParams(new FormData(form));
     running?.abort();
     running = new AbortController();
-    const body = new URLSearchParams(new FormData(form));
     body.set("do", "preview");
-    try {
-      const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Part": "told" }, signal: running.signal });
-      const html = await answer.text();
-      if (mine === newest && answer.ok) out.innerHTML = html;
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
-    }
+    show(out, form, "told", { body, signal: running.signal, stale: () => mine !== newest });
   }
 
   const fresh = (list) => 1 + Math.max(-1, ...[...list.querySelectorAll("[name]")].map((one) => Number(one.name.split(".")[1]) || 0));

@@ -1,3 +1,5 @@
+import { show } from "./part.js";
+
 // The numbers of an experiment that runs are asked for again now and then, while someone looks and touches nothing.
 const watched = document.querySelector("[data-watch]"), EVERY = 10_000;
 const refresh = async () => {
@@ -18,15 +20,13 @@ if (watched) {
   document.addEventListener("visibilitychange", refresh);
 }
 
-// What a design would take is said as its numbers change; a late answer never wins.
+// What a design would take is said as its numbers change.
 const form = document.querySelector("form[data-needed]");
 let newest = 0, timer = 0;
 form?.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(async () => {
-    const mine = ++newest;
-    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "X-Part": "needed" } });
-    const html = await answer.text();
-    if (mine === newest && answer.ok) document.querySelector("#needed").innerHTML = html;
+  timer = setTimeout(() => {
+    const mine = ++newest, body = new URLSearchParams(new FormData(form));
+    show(document.querySelector("#needed"), form, "needed", { body, stale: () => mine !== newest });
   }, 200);
 });

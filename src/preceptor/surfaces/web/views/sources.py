@@ -81,13 +81,11 @@ PURPOSES = {
     "summary": msg("for a summary"),
 }
 """What a model is called for."""
-PLACES = wording.LABELS | {
+PLACES = {
+    **wording.LABELS,
+    **{f"validationRules.{name}": label for name, label in wording.RULES.items()},
     "additionalGuidelines": msg("Additional guidelines"),
     "document": msg("a mentioned document"),
-    "validationRules.maxResponseLength": msg("Longest answer, in characters"),
-    "validationRules.requiredKeywords": msg("An answer must contain"),
-    "validationRules.prohibitedKeywords": msg("An answer must not contain"),
-    "validationRules.mode": msg("If an answer breaks them"),
 }
 """What the fields of an instruction are called; counted from 1, as people do."""
 

@@ -124,7 +124,8 @@ def _section(key: str, lines: Sequence[RenderedLine], struck: Sequence[Line], na
 
 def _struck(one: Overridden, named: _Named) -> Line:
     leave = f"{one.by}: {one.because}" if one.by and one.because else ""
-    return Line(one.text, (named.source(one),), REASONS[one.reason], leave)
+    text = phrased(MODES[one.text]) if one.field == f"{_RULES}.mode" else one.text
+    return Line(text, (named.source(one),), REASONS[one.reason], leave)
 
 
 def _rules(told: Told, named: _Named, struck: Sequence[Line]) -> Section | None:

@@ -32,6 +32,13 @@ LABELS = {
 """In the order in which they are shown."""
 TYPES = (msg("system"), msg("task"), msg("behavior"), msg("template"))
 """What a type is called."""
+RULES = {
+    "maxResponseLength": msg("Longest answer, in characters"),
+    "requiredKeywords": msg("An answer must contain"),
+    "prohibitedKeywords": msg("An answer must not contain"),
+    "mode": msg("If an answer breaks them"),
+}
+"""What answers are held to."""
 MODES = {
     "report": msg("it is noted"),
     "retry": msg("it is asked for once more"),
