@@ -99,7 +99,7 @@ def test_a_failure_is_said_with_its_facts_and_in_english_where_it_has_no_words(e
     [
         (Variable, {"name": "day", "type": "enum"}, "Варианты перечисляет enum и только он."),
         (Variable, {"name": "day", "maxLength": 0}, "maxLength: Должно быть не меньше 1."),
-        (NewAssignment, {"instructionId": "i", "pin": "^x"}, "pin: За «^x» нельзя следовать."),
+        (NewAssignment, {"instructionId": "i", "pin": "^x"}, "Следует за: За «^x» нельзя следовать."),
     ],
 )
 def test_what_our_own_checks_say_of_a_field_is_said_in_russian(kind: type[Value], given: Any, russian: str):

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import TaskId
-from preceptor.domain.instructions.version import is_label
+from preceptor.domain.instructions.version import require_label
 from preceptor.domain.replays.gate import Gate, GateRun, GateVerdict, NewGate
 from preceptor.domain.replays.replay import Filter, NewReplay, Overrides, Replay, Verdict
 from preceptor.domain.value import made
@@ -25,8 +25,7 @@ class Gates(msgspec.Struct, frozen=True):
         """Set the gate of a label. What passed another gate has not passed this one."""
         new = made(NewGate, given, fields)
         caller = self.session.caller
-        if not is_label(name):
-            raise Invalid(f"{name!r} is not a label. Write small letters, digits, dots and dashes; not latest, exact.")
+        require_label(name)
 
         async def program(work: Work) -> Gate:
             family_id = (await found(work, any_id)).family.family_id

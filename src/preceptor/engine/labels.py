@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.errors import Invalid, NotFound
+from preceptor.domain.errors import NotFound
 from preceptor.domain.instructions.family import LabelRow
 from preceptor.domain.instructions.shown import NO_LABEL, Label, LabelMove
-from preceptor.domain.instructions.version import is_label
+from preceptor.domain.instructions.version import require_label
 from preceptor.domain.paging import Page, part_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
@@ -27,8 +27,7 @@ class Labels(msgspec.Struct, frozen=True):
         """Point a label at a version; make it if there is none. `If-Match: "0"` means: only if there is none."""
         move = made(LabelMove, given, fields)
         caller = self.session.caller
-        if not is_label(name):
-            raise Invalid(f"{name!r} is not a label. Write small letters, digits, dots and dashes; not latest, exact.")
+        require_label(name)
 
         async def program(work: Work) -> Label:
             shelf = await found(work, any_id)

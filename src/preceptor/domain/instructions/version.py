@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Protocol, TypeVar
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.ids import InstructionId
 from preceptor.domain.instructions.lifecycle import Status
 
@@ -123,6 +123,16 @@ Pin = Latest | Exact | Range | Labelled
 def is_label(name: str) -> bool:
     """A label cannot be mistaken for a version or for another kind of pin."""
     return _LABEL.fullmatch(name) is not None and name not in RESERVED_LABELS
+
+
+def require_label(name: str) -> None:
+    if not is_label(name):
+        raise Invalid(
+            phrased(
+                "%(name)s is not a label. Write small letters, digits, dots and dashes; not latest, exact.",
+                name=repr(name),
+            )
+        )
 
 
 def parse_pin(text: str) -> Pin:

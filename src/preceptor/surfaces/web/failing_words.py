@@ -19,6 +19,7 @@ from preceptor.engine.queues import TurnInProgress
 from preceptor.engine.usage import InstructionInUse
 from preceptor.surfaces.problems import SlowBody
 from preceptor.surfaces.web.languages import msg
+from preceptor.surfaces.web.views import wording
 from preceptor.wire import strict_json
 
 CIRCLE = msg("These steps wait for each other: %(chain)s. Take one of them out of another's dependsOn.")
@@ -191,3 +192,18 @@ COMPLAINTS = {
     "too_short": msg("There must be at least %(min_length)s of these."),
 }
 """By the type that pydantic gives a complaint."""
+FIELDS = {
+    **wording.LABELS,
+    **{f"validationRules.{name}": label for name, label in wording.RULES.items()},
+    "agentIds": msg("With which agents"),
+    "duration": msg("Days"),
+    "guardrails": msg("Not to be harmed"),
+    "hypothesis": msg("What you expect"),
+    "instructionId": msg("Instruction"),
+    "minimumEffect": msg("Smallest difference that matters"),
+    "pin": msg("Follows"),
+    "primaryMetric": msg("What decides"),
+    "priority": msg("Priority"),
+    "splitRatio": msg("Share of the variant"),
+}
+"""What forms call the fields that the API has."""

@@ -19,6 +19,7 @@ from preceptor.surfaces.web.failing_words import (
     BY_CODE,
     BY_KIND,
     COMPLAINTS,
+    FIELDS,
     ITSELF,
     LOOK_THERE,
     NOT_HERE,
@@ -93,7 +94,16 @@ def _misfit(speaker: Speaker, error: Misfit) -> str:
         said = f"{_shown(speaker, error.cause).removesuffix('.')}."
     else:
         said = error.sentence
-    return f"{error.where}: {said}" if error.where else said
+    return f"{_place(speaker, error.where)}: {said}" if error.where else said
+
+
+def _place(speaker: Speaker, where: str) -> str:
+    """What a form calls the field; for what no form has, as the API names it."""
+    name, _, number = where.removeprefix("content.").partition(".")
+    label = FIELDS.get(where) or FIELDS.get(name)
+    if label is None or (number and where not in FIELDS and not number.isdecimal()):
+        return where
+    return f"{speaker.say(label)} {int(number) + 1}" if number.isdecimal() else speaker.say(label)
 
 
 def _without_place(one: ErrorDetails) -> ErrorDetails:

@@ -13,13 +13,14 @@ from preceptor.domain.agents import DEFAULT_AGENT
 from preceptor.domain.conversations.compaction import Dropping, Squashing, Strategy
 from preceptor.domain.conversations.conversation import Status
 from preceptor.domain.conversations.view import Change
-from preceptor.domain.errors import Invalid, phrased
+from preceptor.domain.errors import Invalid, NotFound, PreceptorError, TooLarge, phrased
 from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.domain.ownership import Permission
 from preceptor.engine.branching import Again
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.threads import Thread
+from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
@@ -71,20 +72,39 @@ async def show_all(
 @router.get("/new")
 @needs(Permission.CONVERSATION_WRITE)
 async def show_new(request: Request, preceptor: ThePreceptor, agent: Words = DEFAULT_AGENT) -> Response:
-    agents = (await preceptor.agents.page(limit=200)).items
-    call = Call("/api/conversations", "POST", {"agentId": agent})
-    return page(request, "conversation_new.html", here="conversations", call=call, agents=agents, chosen=agent)
+    return await _new(request, preceptor, agent)
 
 
 @router.post("")
 @needs(Permission.CONVERSATION_WRITE)
 @takes_file
-async def start(preceptor: ThePreceptor, form: TheForm) -> Response:
-    parts = await _parts(preceptor, form)
-    title = " ".join(form.one("text").split()) or form.files[0].name
-    title = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
-    taken = await preceptor.turns.open(parts, agent_id=form.one("agent", DEFAULT_AGENT), title=title)
+async def start(request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
+    """Say the first thing, or show the form again with what is wrong."""
+    agent = form.one("agent", DEFAULT_AGENT)
+    try:
+        parts = await _parts(preceptor, form)
+        title = " ".join(form.one("text").split()) or form.files[0].name
+        title = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
+        taken = await preceptor.turns.open(parts, agent_id=agent, title=title)
+    except (Invalid, NotFound, TooLarge) as error:
+        return await _new(request, preceptor, agent, form.one("text"), error)
     return RedirectResponse(f"/conversations/{taken.conversation_id}", 303)
+
+
+async def _new(
+    request: Request, preceptor: Preceptor, agent: str, text: str = "", problem: PreceptorError | None = None
+) -> Response:
+    return page(
+        request,
+        "conversation_new.html",
+        status=problem_of(problem).status if problem else 200,
+        here="conversations",
+        call=Call("/api/conversations", "POST", {"agentId": agent}),
+        agents=(await preceptor.agents.page(limit=200)).items,
+        chosen=agent,
+        text=text,
+        problem=problem,
+    )
 
 
 class Glance(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import TypeAdapter, ValidationError
 
 from preceptor.app import Preceptor
-from preceptor.domain.errors import PreceptorError
+from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.experiments.experiment import NewExperiment, UnitKind
 from preceptor.domain.experiments.forecast import forecast
 from preceptor.domain.experiments.metrics import MetricName, metric_of
@@ -39,6 +39,7 @@ FIELDS = (
     "guardrails",
 )
 USUAL = {"split": "0.5", "days": "7", "unit": UnitKind.CONVERSATION.value, "metric": "rating"}
+NOTHING = msg("Say what is compared: two versions of an instruction, or two models.")
 UNREADABLE = msg("One of the numbers cannot be read.")
 BEYOND = msg("The share lies between 0 and 1, the days between 0 and 365, and the difference above 0.")
 _METRIC: TypeAdapter[str] = TypeAdapter(MetricName)
@@ -62,6 +63,8 @@ async def create(request: Request, preceptor: ThePreceptor, form: TheForm) -> Re
     if form.one("do") == "preview" or PART in request.headers:
         return await _form(request, preceptor, fields, agents)
     wish = _wish(fields, agents) | {"status": "running" if form.one("do") == "start" else "draft"}
+    if not any(fields[name] for name in ("control", "variant", "controlModel", "variantModel")):
+        return await _form(request, preceptor, fields, agents, Invalid(NOTHING))
     try:
         made = await preceptor.experiments.create(checked(NewExperiment, wish))
     except PreceptorError as error:

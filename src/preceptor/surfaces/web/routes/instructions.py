@@ -3,16 +3,18 @@
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import msgspec
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from preceptor.app import Preceptor
-from preceptor.domain.errors import Invalid
+from preceptor.domain.errors import Conflict, Invalid, PreceptorError, PreconditionFailed
 from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.lifecycle import MOVES, Status
 from preceptor.domain.instructions.shown import NO_LABEL, Instruction
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
+from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg
@@ -39,6 +41,15 @@ async def _filters(
 
 
 TheFilters = Annotated[dict[str, str], Depends(_filters)]
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What did not work, at which part of the page; and the label and the version that were meant."""
+
+    at: str
+    problem: PreceptorError
+    label: str = ""
+    version: str = ""
 
 
 @router.get("")
@@ -76,13 +87,7 @@ async def show_all(
 @needs(Permission.INSTRUCTION_READ)
 async def show(instruction_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
     """The head of an instruction, or the very version that is named."""
-    one = await preceptor.instructions.get(instruction_id)
-    call = Call(f"/api/instructions/{instruction_id}")
-    shown: dict[str, Any] = {"one": one, "labels": LABELS, "marked": marked}
-    if not isinstance(one, Instruction):
-        return page(request, "published.html", here="instructions", call=call, **shown)
-    shown |= await _around(preceptor, one)
-    return page(request, "instruction.html", here="instructions", call=call, **shown)
+    return await _page(request, preceptor, instruction_id)
 
 
 @router.post("/{instruction_id}/ratings")
@@ -96,21 +101,27 @@ async def rate(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> 
 
 @router.post("/{instruction_id}/status")
 @needs(Permission.INSTRUCTION_WRITE)
-async def set_status(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+async def set_status(instruction_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     if form.one("status") not in set(Status):
         raise Invalid(msg("There is no such status. Choose one of those on the page."))
-    await preceptor.instructions.set_status(instruction_id, Status(form.one("status")), _if_match(form))
+    try:
+        await preceptor.instructions.set_status(instruction_id, Status(form.one("status")), _if_match(form))
+    except (Conflict, PreconditionFailed) as error:
+        return await _page(request, preceptor, instruction_id, Trouble("state", error))
     return _back(instruction_id)
 
 
 @router.post("/{instruction_id}/labels")
 @needs(Permission.INSTRUCTION_WRITE)
-async def move_label(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+async def move_label(instruction_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     """Point a label at a version, unless someone else moved it meanwhile."""
-    name = form.one("name").strip()
+    name, to = form.one("name").strip(), form.one("version") or instruction_id
     step = form.one(f"step.{name}")
     etag = f'"{step}"' if step else NO_LABEL
-    await preceptor.labels.move(instruction_id, name, None, etag, instruction_id=form.one("version") or instruction_id)
+    try:
+        await preceptor.labels.move(instruction_id, name, None, etag, instruction_id=to)
+    except (Invalid, Conflict, PreconditionFailed) as error:
+        return await _page(request, preceptor, instruction_id, Trouble("labels", error, name, to))
     return _back(instruction_id, "labels")
 
 
@@ -137,22 +148,45 @@ async def copy(instruction_id: Name, preceptor: ThePreceptor) -> Response:
 @router.get("/{instruction_id}/archive")
 @needs(Permission.INSTRUCTION_WRITE)
 async def ask_to_archive(instruction_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
+    return await _asked(request, preceptor, instruction_id)
+
+
+async def _asked(
+    request: Request, preceptor: Preceptor, instruction_id: str, problem: PreceptorError | None = None
+) -> Response:
     """Who would fall silent: they stand in the way until someone says that they may."""
     one = (await preceptor.instructions.versions(instruction_id)).items[0]
     named = await preceptor.instructions.get(instruction_id)
     used = [each for each in await preceptor.assignments.of_instruction(instruction_id) if each.is_active]
     whole = instruction_id == one.family_id
     call = Call(f"/api/instructions/{instruction_id}", "DELETE")
-    about: dict[str, Any] = {"one": named, "whole": whole, "used": used, "revision": one.revision}
-    return page(request, "instruction_archive.html", here="instructions", call=call, **about)
+    about: dict[str, Any] = {"one": named, "whole": whole, "used": used, "revision": one.revision, "problem": problem}
+    status = problem_of(problem).status if problem else 200
+    return page(request, "instruction_archive.html", status=status, here="instructions", call=call, **about)
 
 
 @router.post("/{instruction_id}/archive")
 @needs(Permission.INSTRUCTION_WRITE)
-async def archive(instruction_id: Name, preceptor: ThePreceptor, form: TheForm) -> Response:
+async def archive(instruction_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     force = bool(form.one("force"))
-    await preceptor.instructions.delete(instruction_id, force=force, if_match=_if_match(form))
+    try:
+        await preceptor.instructions.delete(instruction_id, force=force, if_match=_if_match(form))
+    except (Conflict, PreconditionFailed) as error:
+        return await _asked(request, preceptor, instruction_id, error)
     return RedirectResponse("/instructions", 303)
+
+
+async def _page(
+    request: Request, preceptor: Preceptor, instruction_id: str, trouble: Trouble | None = None
+) -> Response:
+    one = await preceptor.instructions.get(instruction_id)
+    call = Call(f"/api/instructions/{instruction_id}")
+    shown: dict[str, Any] = {"one": one, "labels": LABELS, "marked": marked, "trouble": trouble}
+    if not isinstance(one, Instruction):
+        return page(request, "published.html", here="instructions", call=call, **shown)
+    shown |= await _around(preceptor, one)
+    status = problem_of(trouble.problem).status if trouble else 200
+    return page(request, "instruction.html", status=status, here="instructions", call=call, **shown)
 
 
 async def _around(preceptor: Preceptor, one: Instruction) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from preceptor.domain.errors import Invalid
 from preceptor.domain.ids import KeyId
 from preceptor.domain.keys import MintedKey, NewKey
 from preceptor.domain.ownership import Permission, Role
@@ -14,6 +13,8 @@ from preceptor.surfaces.rest.routing import ThePreceptor, needs, open_to_anyone
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm, own_path
 from preceptor.surfaces.web.rendering import LANGUAGE, THEME, THEMES, Call, look, page
+from preceptor.surfaces.web.sentences import faults_in
+from preceptor.surfaces.web.views.filled import Filled
 
 router = Pages("/settings")
 A_YEAR = 365 * 24 * 3600
@@ -48,10 +49,11 @@ async def change_look(form: TheForm) -> Response:
 @needs(Permission.KEY_MANAGE)
 async def mint(request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     """The new key is in the answer to the form and nowhere else: it is shown once."""
+    given = Filled({name: form.one(name).strip() for name in ("name", "role")})
     try:
-        wanted = NewKey(name=form.one("name"), role=Role(form.one("role")))
-    except (ValidationError, ValueError):
-        raise Invalid(msg("A key needs a name and a role. Fill in both.")) from None
+        wanted = NewKey.model_validate(dict(given.fields))
+    except ValidationError as error:
+        return await _page(request, preceptor, given=given.with_faults(faults_in(error)))
     return await _page(request, preceptor, await preceptor.keys.mint(wanted))
 
 
@@ -63,16 +65,20 @@ async def revoke(key_id: Name, request: Request, preceptor: ThePreceptor) -> Res
     return RedirectResponse("/settings#api-keys", 303)
 
 
-async def _page(request: Request, preceptor: ThePreceptor, minted: MintedKey | None = None) -> Response:
+async def _page(
+    request: Request, preceptor: ThePreceptor, minted: MintedKey | None = None, given: Filled | None = None
+) -> Response:
     manages = look(request).may(Permission.KEY_MANAGE)
     keys = (await preceptor.keys.page(limit=200)).items if manages else ()
     return page(
         request,
         "settings.html",
+        status=422 if given else 200,
         here="settings",
         call=Call("/api/keys") if manages else None,
         keys=keys,
         minted=minted,
+        given=given or Filled({"name": "", "role": Role.VIEWER.value}),
         roles=ROLES,
         settings=preceptor.settings,
         models=preceptor.session.means.models.default,
