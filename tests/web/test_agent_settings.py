@@ -76,7 +76,7 @@ def test_tools_are_chosen_and_names_that_mean_nothing_now_are_kept(site: Site, *
         expect(tools.locator("label", has_text="mail__send")).to_contain_text("not known now")
         told = tools.locator("label", has_text="calculator")
         expect(told).to_contain_text("only reads")
-        expect(told).to_contain_text("Work out an arithmetic expression")
+        expect(told).to_contain_text("Works out an arithmetic expression")
         page.locator("#profile").get_by_label("Name", exact=True).fill("Ada")
         save(page)
         expect(page.get_by_role("heading", level=1)).to_have_text("Ada")

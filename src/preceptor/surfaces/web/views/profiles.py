@@ -56,6 +56,12 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 TICKS = frozenset(
     {DELEGATE, CARRY_OVER, "guard.enabled", "guard.answers", "guard.toolResults", "guard.delegationPrompts"}
 )
+OURS = {
+    "calculator": msg("Works out an arithmetic expression."),
+    "current_time": msg("Tells the date, the time and the weekday."),
+    "start_conversation": msg("Starts a conversation of its own with another agent, which sees nothing of this one."),
+}
+"""What the tools of every installation are for. Models are told more, and in English."""
 EFFECTS = {
     Effect.READ: msg("only reads"),
     Effect.IDEMPOTENT: msg("acts; doing it twice does no harm"),
@@ -103,7 +109,9 @@ def choices_in(form: Filled, known: Sequence[ToolSpec]) -> list[Choice]:
 
 
 def _choice(name: str, spec: ToolSpec | None, *, chosen: bool) -> Choice:
-    return Choice(name, chosen) if spec is None else Choice(name, chosen, spec.description, EFFECTS[spec.effect])
+    if spec is None:
+        return Choice(name, chosen)
+    return Choice(name, chosen, OURS.get(name, spec.description), EFFECTS[spec.effect])
 
 
 def profile_of(agent: Agent, everyones: Everyones) -> Filled:
