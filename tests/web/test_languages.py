@@ -139,6 +139,11 @@ def test_what_the_record_says_is_said_again_and_what_a_provider_says_stays(engli
     assert russian in recalled(SPEAKERS["ru"], english)
 
 
+def test_nobody_is_shown_a_code_in_the_place_of_a_reason():
+    told = recalled(SPEAKERS["en"], "insufficient_history (3 messages, 5 needed)")
+    assert told == "there are too few messages (3 messages, 5 needed)"
+
+
 def test_a_sentence_that_never_ends_is_read_in_one_pass():
     long = "tone is 'a' by " * 20_000
     assert recalled(SPEAKERS["ru"], long) == long
