@@ -41,7 +41,7 @@ class Outcome(StrEnum):
     """It never ran."""
 
 
-class Part(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+class Part(msgspec.Struct, frozen=True, gc=False, tag_field="type", rename="camel", omit_defaults=True):
     """One piece of a message."""
 
 
@@ -86,8 +86,11 @@ class Attachment(Part, tag="attachment", frozen=True):
 AnyPart = Text | Thinking | ToolCall | ToolResult | Attachment
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One message as it is stored, sent and shown."""
+class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
+    """One message as it is stored, sent and shown.
+
+    Nothing in it can refer back to it, so the garbage collector need not look through all that are kept in mind.
+    """
 
     id: MessageId
     conversation_id: ConversationId

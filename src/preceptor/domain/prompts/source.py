@@ -5,7 +5,7 @@ import msgspec
 from preceptor.domain.ids import AssignmentId, InstructionId, MessageId, SpanId
 
 
-class Source(msgspec.Struct, frozen=True, tag_field="kind", rename="camel", omit_defaults=True):
+class Source(msgspec.Struct, frozen=True, gc=False, tag_field="kind", rename="camel", omit_defaults=True):
     """One of the kinds below."""
 
 
