@@ -26,7 +26,6 @@ from preceptor.engine.directing import may_direct
 from preceptor.engine.errands import NOBODY, TURN, Errand
 from preceptor.engine.orphans import orphans
 from preceptor.engine.ports import Program, Work
-from preceptor.engine.queueing import in_turn
 from preceptor.engine.recalling import recall
 from preceptor.engine.recovering import events_of
 from preceptor.engine.run import Run
@@ -85,6 +84,8 @@ class Turns(msgspec.Struct, frozen=True):
 
         if not queue:
             return await self.start(turn_id, program, waits=waits)
+        from preceptor.engine.queueing import in_turn  # few messages wait
+
         try:
             return await in_turn(self.session, conversation_id, lambda: self.start(turn_id, program, waits=waits))
         except Replayed as known:
