@@ -52,6 +52,7 @@ def test_a_file_is_sent_with_a_message_and_the_model_is_shown_what_it_says(site:
         assert "The parcel is blue." in asked(site, conversation)[0]
         page.locator("#say input[type=file]").set_input_files(file)
         page.get_by_role("button", name="Send").click()
+        expect(page.locator(".user")).to_have_count(2)  # who leaves before it was taken has not said it
         answered(page, 2)
         expect(page.locator(".user").last).to_contain_text("Attached: note <b>.txt")
 
