@@ -36,8 +36,9 @@ def settled(site: Site, page: Page) -> None:
 
 
 def said(page: Page) -> str:
-    """All that the thread says, whatever is folded."""
+    """All that the thread says, whatever is folded, or not painted yet."""
     page.evaluate("for (const one of document.querySelectorAll('#thread details')) one.open = true")
+    page.evaluate("for (const one of document.querySelectorAll('.turn')) one.style.contentVisibility = 'visible'")
     return page.locator("#thread").inner_text()
 
 
