@@ -62,8 +62,11 @@ async def reply_of(model: LocalModel) -> Reply:
 
 
 async def test_it_answers_with_real_words_one_after_the_other_and_counts_them(tmp_path: Path):
+    """What arrives together is told together: the answer is long, to be heard in parts however busy we are."""
+    story = prompt(user("Tell me a long story about a dragon."), system="You are a helpful assistant.")
     async with embedded(tmp_path) as model:
-        *deltas, reply = [one async for one in model.send(model.render(FRANCE, asked(model)), LONG)]
+        request = model.render(story, Ask(model.name, Sampling(max_completion_tokens=200, seed=1)))
+        *deltas, reply = [one async for one in model.send(request, LONG)]
     assert len(deltas) > 3
     assert isinstance(reply, Reply)
     [said] = reply.parts

@@ -38,7 +38,8 @@ from preceptor.domain.messages.message import (
     ToolCall,
     ToolResult,
 )
-from preceptor.domain.prompts.prompt import Prompt, Segment, Shown
+from preceptor.domain.prompts.placed import Placed
+from preceptor.domain.prompts.prompt import Prompt, Segment
 from preceptor.domain.prompts.source import FromEngine, FromMessage
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -202,7 +203,7 @@ class Settled:
                 Segment("You are kind.", FromEngine("frame"), fixed),
                 *(Segment(m.text, FromMessage(m.id, 0), m.tokens) for m in system),
             ),
-            shown=tuple(Shown(m, FromMessage(m.id, 0), counted(m)) for m in rest),
+            shown=tuple(Placed(0, msgspec.structs.replace(m, tokens=counted(m))) for m in rest),
             overhead=overhead * len(self.messages),
         )
 

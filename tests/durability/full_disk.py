@@ -17,7 +17,7 @@ import httpx2
 import orjson
 
 from preceptor import Preceptor, Settings, open_preceptor
-from preceptor.adapters.storage.sqlite import SqliteExecutor
+from preceptor.adapters.storage.driving import SqliteExecutor
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.ownership import SYSTEM
 from preceptor.engine.ports import Work

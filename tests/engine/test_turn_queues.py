@@ -276,6 +276,38 @@ async def test_an_edit_can_wait_as_well(tmp_path: Path):
         assert [(await one).status_code for one in (begun, waiting)] == [200, 200]
 
 
+async def test_an_answer_that_is_given_again_can_wait_as_well(tmp_path: Path):
+    async with speaking(tmp_path, None) as (place, first):
+        path = f"/api/conversations/{place.id}/regenerate"
+        assert shape(await place.client.post(path, json={})) == (409, "turn_in_progress")
+        waiting = asyncio.create_task(place.client.post(path, json={"queue": True}))
+        await place.until(lambda: place.waiting == 1)
+        place.model.answer(2)
+        answers = [(await one).json() for one in (first, waiting)]
+        assert [one["status"] for one in answers] == ["completed", "completed"]
+        assert await place.asked() == ["First."]
+        assert len({one["message"]["id"] for one in answers}) == 2
+
+
+async def test_a_message_of_an_mcp_client_can_wait_as_well(tmp_path: Path):
+    async with speaking(tmp_path, None) as (place, first):
+
+        def call(**more: Any) -> Sending:
+            given = {"message": "Second.", "conversation_id": place.id} | more
+            params = {"name": "send_message", "arguments": given}
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return asyncio.create_task(place.client.post("/mcp", json=body))
+
+        refused = (await call()).json()["result"]
+        assert (refused["isError"], refused["structuredContent"]["code"]) == (True, "turn_in_progress")
+        waiting = call(queue=True)
+        await place.until(lambda: place.waiting == 1)
+        place.model.answer(2)
+        await first
+        assert (await waiting).json()["result"]["structuredContent"]["status"] == "completed"
+        assert await place.asked() == ["First.", "Second."]
+
+
 @covers("S1")
 async def test_nobody_waits_in_a_conversation_that_is_not_theirs(tmp_path: Path, database_url: str):
     async with speaking(tmp_path, database_url) as (place, first):

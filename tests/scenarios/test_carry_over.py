@@ -14,6 +14,7 @@ from preceptor.domain.delegation import ClosedBy
 from preceptor.domain.ids import AgentId, ViewId
 from preceptor.domain.messages.directive import DelegateReasoning
 from preceptor.domain.messages.message import Role, Text
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.reply import Fault, ModelFailure
 from preceptor.domain.reasoning.verdict import Level, Verdict
@@ -137,6 +138,25 @@ async def test_the_calls_of_a_delegation_are_counted_over_all_its_turns_so_that_
         assert speakers(talk)[-1] == MAIN
         assert "The specialist was stopped: 20 calls were all it had." in talk.model.prompts[-1].tail_text
         assert next(iter(turns[-1].spans.values())).calls_before == most
+
+
+async def test_the_next_call_is_foreseen_for_whoever_speaks_first(tmp_path: Path, database_url: str, known: bool):
+    inner = delegate("You add, and you never say more than one number.", mark_intermediate=False, tools=[])
+    script = [TO_ANALYST, inner, "What shall I add?", "And then?", back("6."), back("It is 6."), "Six.", "Yes."]
+    async with talking(tmp_path, script, database=database_url) as talk:
+        await carrying(talk)
+        foreseen, began = list[int](), list[int]()
+        for text in ("How many?", "2 and 4.", "No more.", "Sure?"):
+            began.append(len(talk.model.prompts))
+            plan = await talk.preceptor.foreseeing.plan(talk.conversation_id, RequestParameters())
+            foreseen.append(plan.fixed)
+            await talk.say(text)
+            between_turns(talk.preceptor, known=known)
+        prompts = [talk.model.prompts[number] for number in began]
+        assert [prompt.system_text[:7] for prompt in prompts] == ["You are", "You add", "You add", "You are"]
+        needed = [sum(piece.tokens for piece in (*prompt.system, *prompt.tools)) for prompt in prompts]
+        assert {plan - fixed for plan, fixed in zip(foreseen, needed, strict=True)} == {foreseen[0] - needed[0]}
+        assert foreseen[0] != foreseen[1]
 
 
 FAILURE = ModelFailure(Fault.REJECTED, "The model does not take that.")

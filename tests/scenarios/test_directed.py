@@ -10,7 +10,7 @@ from preceptor.domain.reasoning.verdict import Level, Verdict
 from preceptor.testing import FixedGuardian
 from tests.requirements import covers
 from tests.scenarios.reasoned import Json, Talk, events_in, reasoning
-from tests.surfaces.helpers import new_key
+from tests.surfaces.helpers import new_key, problem
 from tests.talking import back
 
 ANALYST = "You are an analyst."
@@ -96,7 +96,7 @@ async def test_nobody_hands_over_without_the_permission_to(tmp_path: Path, datab
     async with reasoning(tmp_path, database_url, [], sgr_enabled=False) as talk:
         viewer = await new_key(talk.client, role="viewer")
         refused = await direct(talk, DIRECTIVE, **viewer)
-        assert (refused.status_code, "permission `delegate`" in refused.json()["detail"]) == (422, True)
+        assert "permission delegate" in problem(refused, 403, "forbidden")["detail"]
         await talk.client.patch("/api/agents/assistant", json={"permissions": []})
         refused = await direct(talk, DIRECTIVE)
         assert (refused.status_code, "may not delegate" in refused.json()["detail"]) == (422, True)

@@ -450,7 +450,7 @@ async def test_sixteen_changes_of_one_assignment_follow_each_other(client: httpx
     path = f"{PATH}/{made['familyId']}"
     answers = await asyncio.gather(*(client.put(path, json={"priority": number}) for number in range(MANY)))
     assert sorted(answer.json()["revision"] for answer in answers) == list(range(2, MANY + 2))
-    tagged = [client.put(path, json={"priority": n}, headers={"If-Match": f'"{MANY + 1}"'}) for n in range(MANY)]
+    tagged = [client.put(path, json={"priority": -1 - n}, headers={"If-Match": f'"{MANY + 1}"'}) for n in range(MANY)]
     assert sorted(answer.status_code for answer in await asyncio.gather(*tagged)) == [200] + [412] * (MANY - 1)
 
 

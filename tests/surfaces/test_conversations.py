@@ -1,6 +1,9 @@
+import asyncio
+
 import httpx2
 
 from preceptor import Settings
+from preceptor.testing import Hang
 from tests.requirements import covers
 from tests.surfaces.helpers import problem
 from tests.surfaces.talking import talking
@@ -81,3 +84,20 @@ async def test_a_turn_that_failed_is_told_again_as_what_it_is_to_the_same_key(se
             assert told[0]["turnId"] == told[1]["turnId"]
             assert "idempotent-replayed" not in first.headers
             assert again.headers["idempotent-replayed"] == "true"
+
+
+async def test_what_still_goes_on_in_an_archived_conversation_can_be_stopped(settings: Settings):
+    async with talking(settings) as talk:
+        asked = asyncio.Event()
+
+        async def meanwhile() -> None:
+            asked.set()
+
+        talk.script.lines, talk.model.meanwhile = [Hang()], meanwhile
+        begun = (await talk.post("messages", {"content": "Hi", "background": True})).json()
+        await asked.wait()
+        assert (await talk.client.delete(talk.path)).status_code == 204
+        stopped = await talk.post("cancel")
+        assert (stopped.status_code, stopped.json()["turnId"]) == (200, begun["turnId"])
+        assert stopped.json()["status"] == "cancelled"
+        problem(await talk.post("cancel"), 404, "not_found")

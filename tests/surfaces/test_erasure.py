@@ -98,8 +98,32 @@ async def test_a_message_that_is_sent_again_after_it_was_erased_finds_nothing_ra
     await talk.post("erase")
     for kind in ("application/json", "text/event-stream"):
         again = await talk.post("messages", {"content": "Hello"}, Idempotency_Key="k", Accept=kind)
-        assert talk.id in problem(again, 404, "not_found")["detail"]
+        assert "erased" in problem(again, 404, "not_found")["detail"]
     assert first.status_code == 200
+
+
+async def test_no_trace_of_what_was_asked_with_a_key_is_left_from_which_it_could_be_guessed(settings: Settings):
+    async with talking(settings) as talk:
+        words, header = {"content": CANARY}, {"X-Preceptor-Conversation": talk.id}
+        again = {"model": "assistant", "messages": [{"role": "user", "content": CANARY}]}
+        answers = [
+            await talk.post("messages", words, Idempotency_Key="said"),
+            await talk.post("messages", words | {"queue": True}, Idempotency_Key="queued"),
+            await talk.post("messages", words | {"background": True}, Idempotency_Key="later"),
+        ]
+        await talk.post("cancel")
+        answers.append(await talk.post("regenerate", {}, Idempotency_Key="regenerated"))
+        headers = header | {"Idempotency-Key": "openai"}
+        answers.append(await talk.client.post("/v1/chat/completions", json=again, headers=headers))
+        assert [answer.status_code for answer in answers] == [200, 200, 202, 200, 200]
+        left = "SELECT key FROM idempotency WHERE fingerprint <> ''"
+        assert len(query(talk.preceptor, left)) == len(answers)
+        await talk.post("erase")
+        assert query(talk.preceptor, left) == []
+        before = rows(talk.preceptor)
+        for body in (words, {"content": "Other words"}):
+            problem(await talk.post("messages", body, Idempotency_Key="said"), 404, "not_found")
+        assert rows(talk.preceptor) == before
 
 
 async def test_no_answer_that_is_kept_for_idempotency_repeats_what_was_erased(settings: Settings):
@@ -179,7 +203,7 @@ async def test_a_request_that_is_sent_again_after_what_it_made_was_erased_is_tol
     again = await talk.client.post(f"{path}/erase", headers={"Idempotency-Key": "e"})
     assert (again.status_code, again.content) == (200, erased.content)
     other = await talk.client.post("/api/conversations", json=new | {"title": "Other"}, headers=headers)
-    problem(other, 422, "idempotency_mismatch")
+    assert problem(other, 404, "not_found")["detail"] == told["detail"]
     assert rows(talk.preceptor) == before
 
 

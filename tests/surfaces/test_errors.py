@@ -99,6 +99,20 @@ async def test_every_kind_of_failure_has_one_status_and_a_documented_code(precep
     assert found == {status: set(codes.split()) for status, codes in CODES.items()}
 
 
+async def test_whatever_is_invalid_is_told_as_a_list_of_complaints_also_where_no_place_can_be_named(
+    preceptor: Preceptor,
+):
+    async with client_of(preceptor) as client:
+        past = {"name": "x", "role": "viewer", "expiresAt": "2020-01-01T00:00:00Z"}
+        for path in ("/api/keys", "/v1/chat/completions"):
+            last = {"model": "assistant", "messages": [{"role": "assistant", "content": "Hi"}]}
+            refused = problem(await client.post(path, json=past if path == "/api/keys" else last), 422, "invalid")
+            assert refused["errors"] == [{"path": "/", "message": refused["detail"].removesuffix(".")}]
+        assert refused["error"]["param"] is None
+        placed = problem(await client.post("/api/keys", json={"name": 1, "role": "viewer"}), 422, "invalid")
+        assert [complaint["path"] for complaint in placed["errors"]] == ["/name"]
+
+
 @covers("R200")
 async def test_a_failure_nobody_expected_tells_nothing_but_where_to_look(preceptor: Preceptor):
     async with broken(preceptor, RuntimeError("the password is hunter2")) as client:

@@ -55,9 +55,51 @@ async def test_every_post_is_carried_out_once_and_answered_alike(client: httpx2.
         again = await client.post(path, headers=key, **sent)
         assert (first.status_code, again.status_code) == (operation.status, operation.status), first.text
         assert again.content == first.content, operation.id
-        assert again.headers.get("etag") == first.headers.get("etag")
+        for header in ("etag", "location"):
+            assert again.headers.get(header) == first.headers.get(header), operation.id
         assert (first.headers.get(REPLAYED), again.headers.get(REPLAYED)) == (None, "true"), operation.id
         assert rows(preceptor) == before
+
+
+async def test_what_goes_on_by_itself_is_answered_with_where_to_read_how_far_it_is(client: httpx2.AsyncClient):
+    ids = await one_of_everything(client, "shared")
+    paths = app_of(client).openapi()["paths"]
+    begun = [one for one in operations(app_of(client)) if one.status == 202 and one.id != "mcp_speak"]
+    assert {one.id for one in begun} == {"executions_create", "executions_retry", "replays_create", "replays_run_gate"}
+    for one in begun:
+        answer = await client.post(one.at(ids), headers={"Idempotency-Key": one.id}, **one.sent(ids))
+        read = await client.get(answer.headers["location"])
+        kind = "execution" if "executionId" in answer.json() else "replay"
+        assert (read.status_code, read.json()[f"{kind}Id"]) == (200, answer.json()[f"{kind}Id"])
+        assert "Location" in paths[one.path]["post"]["responses"]["202"]["headers"]
+        await until_ended(client, answer)
+
+
+async def test_a_message_for_later_that_is_sent_again_is_answered_alike_and_said_to_be_so(client: httpx2.AsyncClient):
+    made = await client.post("/api/conversations", json={"agentId": "assistant"})
+    path, later = f"/api/conversations/{made.json()['conversationId']}/messages", {"content": "Hi", "background": True}
+    first = await client.post(path, json=later, headers=KEY)
+    await client.post(path.replace("messages", "cancel"))
+    again = await client.post(path, json=later, headers=KEY)
+    assert (first.status_code, again.status_code, again.content) == (202, 202, first.content)
+    assert again.headers["location"] == first.headers["location"] == f"/api/turns/{first.json()['turnId']}"
+    assert (first.headers.get(REPLAYED), again.headers.get(REPLAYED)) == (None, "true")
+
+
+async def test_a_stream_of_what_was_said_before_says_so(client: httpx2.AsyncClient):
+    made = await client.post("/api/conversations", json={"agentId": "assistant"})
+    asked = {"model": "assistant", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+    for path, body in (
+        (f"/api/conversations/{made.json()['conversationId']}/messages", {"content": "Hi"}),
+        ("/v1/chat/completions", asked),
+    ):
+        headers = {"Idempotency-Key": path, "Accept": "text/event-stream"}
+        first = await client.post(path, json=body, headers=headers)
+        again = await client.post(path, json=body, headers=headers)
+        assert (first.headers.get(REPLAYED), again.headers.get(REPLAYED)) == (None, "true")
+        assert first.headers["content-type"].startswith("text/event-stream")
+        told = app_of(client).openapi()["paths"]["/v1/chat/completions"]["post"]["responses"]["200"]["headers"]
+        assert "Idempotent-Replayed" in told
 
 
 @covers("F14")

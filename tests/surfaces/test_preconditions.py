@@ -5,8 +5,8 @@ import httpx2
 import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
-from tests.conftest import client_of
-from tests.surfaces.helpers import problem, rows
+from tests.conftest import NOBODY, client_of
+from tests.surfaces.helpers import Json, app_of, problem, rows
 
 THINGS = {
     "an agent": ("/api/agents", {"name": "x"}, "agentId", "name"),
@@ -146,3 +146,66 @@ async def test_a_change_of_nothing_changes_nothing_and_leaves_others_their_etag(
     assert (same.status_code, same.json(), same.headers["etag"]) == (200, agent, '"1"')
     assert rows(preceptor) == before
     problem(await client.patch(path, json=body, headers={"If-Match": '"7"'}), 412, "precondition_failed")
+
+
+async def test_nothing_is_removed_that_has_changed_since_it_was_read(client: httpx2.AsyncClient):
+    made = [
+        ("/api/conversations", {"agentId": "assistant"}, "conversationId", {"title": "New"}),
+        ("/api/webhooks", {"url": NOBODY}, "webhookId", {"enabled": False}),
+        ("/api/providers", {"providerId": "own", "kind": "anthropic", "url": NOBODY}, "providerId", {"apiKey": "k"}),
+        ("/api/mcp-servers", {"serverId": "own", "url": NOBODY}, "serverId", {"apiKey": "k"}),
+    ]
+    for path, new, name, change in made:
+        created = await client.post(path, json=new)
+        one = f"{path}/{created.json()[name]}"
+        changed = await client.patch(one, json=change)
+        stale = await client.delete(one, headers={"If-Match": created.headers["etag"]})
+        problem(stale, 412, "precondition_failed")
+        assert (await client.get(one)).status_code == 200
+        assert (await client.delete(one, headers={"If-Match": changed.headers["etag"]})).status_code == 204
+
+
+async def test_the_document_says_which_answers_carry_an_etag(client: httpx2.AsyncClient):
+    paths = app_of(client).openapi()["paths"]
+    own, theirs = paths["/api/agents/{agent_id}"], paths["/api/instructions/{instruction_id}"]
+    assert own["get"]["responses"]["200"]["headers"]["ETag"] == {"$ref": "#/components/headers/ETag"}
+    assert theirs["get"]["responses"]["200"]["headers"]["ETag"]["required"] is False
+
+
+async def test_a_change_of_nothing_leaves_what_an_organisation_connects_and_assigns_as_it_is(
+    client: httpx2.AsyncClient, preceptor: Preceptor
+):
+    hook = (await client.post("/api/webhooks", json={"url": NOBODY, "events": ["turn.blocked"]})).json()["webhookId"]
+    for path, new in {
+        "/api/providers": {"providerId": "own", "kind": "openai-compatible", "url": NOBODY},
+        "/api/mcp-servers": {"serverId": "own", "url": NOBODY},
+        "/api/agents": {"agentId": "a", "name": "A"},
+    }.items():
+        assert (await client.post(path, json=new)).status_code == 201
+    written = {"name": "x", "type": "system", "content": {"systemPrompt": "x"}}
+    family = (await client.post("/api/instructions", json=written)).json()["familyId"]
+    given = {"instructionId": family, "customizations": {"additionalGuidelines": ["Be kind."]}}
+    assert (await client.post("/api/agents/a/instructions", json=given)).status_code == 201
+    before = rows(preceptor)
+    guidelines = given["customizations"]
+    changes: list[tuple[str, str, list[Json]]] = [
+        ("PATCH", "/api/providers/own", [{}, {"url": NOBODY}, {"apiKey": None}]),
+        ("PATCH", "/api/mcp-servers/own", [{}, {"url": NOBODY}, {"apiKey": None}]),
+        ("PUT", "/api/mcp-servers/own/tools", [{"tools": []}]),
+        ("PATCH", f"/api/webhooks/{hook}", [{}, {"enabled": True}, {"events": ["turn.blocked", "turn.blocked"]}]),
+        ("PUT", f"/api/agents/a/instructions/{family}", [{}, {"pin": "latest"}, {"customizations": guidelines}]),
+    ]
+    for method, path, bodies in changes:
+        read = (await client.get(path.removesuffix("/tools"))).json()
+        for body in bodies:
+            same = await client.request(method, path, json=body)
+            assert (same.status_code, same.json(), same.headers["etag"]) == (200, read, '"1"'), (path, body)
+    assert rows(preceptor) == before
+
+
+async def test_a_key_that_is_entered_again_counts_as_a_change(client: httpx2.AsyncClient):
+    new = {"providerId": "own", "kind": "openai-compatible", "url": NOBODY, "apiKey": "k"}
+    assert (await client.post("/api/providers", json=new)).headers["etag"] == '"1"'
+    for body, etag, has_key in (({"apiKey": "k"}, '"2"', True), ({"apiKey": None}, '"3"', False)):
+        changed = await client.patch("/api/providers/own", json=body)
+        assert (changed.headers["etag"], changed.json()["hasKey"]) == (etag, has_key)

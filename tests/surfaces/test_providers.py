@@ -10,7 +10,7 @@ import pytest
 
 from tests.adapters.model_server import Answer, ModelServer, http, refusal, serving
 from tests.requirements import covers
-from tests.surfaces.helpers import answers, new_key, new_org, problem, query
+from tests.surfaces.helpers import answers, new_key, new_org, problem, query, until_ended
 from tests.surfaces.talking import Talk, talking
 from tests.talking import settings_in
 
@@ -152,6 +152,34 @@ async def test_an_own_provider_takes_the_place_of_the_installations_and_leaves_i
         assert getattr(models.find("openai:gpt-5-mini"), "url", "") == "https://api.openai.com/v1"
 
 
+@covers("S20")
+async def test_whatever_is_done_with_past_and_future_turns_knows_an_organisations_own_models(
+    tmp_path: Path, database_url: str
+):
+    async with house(tmp_path, database=database_url, sgr_enabled=False) as (talk, server):
+        await provided(talk, server.url)
+        turn = await talk.say("Who answers?")
+        for overrides in ({"model": "own:some-model"}, {"parameters": {"temperature": 0.5}}):
+            asked = {"turnIds": [turn["turnId"]], "overrides": overrides, "replies": "live"}
+            done = await until_ended(talk.client, await talk.client.post("/api/replays", json=asked))
+            assert done["summary"]["failed"] == 0, done
+            await talk.client.patch("/api/agents/assistant", json={"model": "own:some-model"})
+            turn = await talk.say("And now?")
+        assert len(server.bodies) == 4
+        resource = {"type": "agent", "id": "assistant"}
+        speak = {"type": "agent.execute", "resource": resource, "data": {"userMessage": "Hi"}}
+        load = {"index": 0, "name": "Load", "command": {"type": "agent.loadInstructions", "resource": resource}}
+        steps = [load, {"index": 1, "name": "Speak", "command": speak, "dependsOn": [0]}]
+        done = await until_ended(talk.client, await talk.client.post("/api/executions", json={"steps": steps}))
+        assert [step["status"] for step in done["steps"]] == ["completed", "completed"]
+        record = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hi."}]}
+        brought = {"agentId": "assistant", "records": [record]}
+        design = {"name": "x", "agentIds": ["assistant"], "settings": {"variant": {"model": "own:another"}}}
+        for path, body in {"/api/conversations/import": brought, "/api/instructions/experiments": design}.items():
+            answer = await talk.client.post(path, json=body)
+            assert answer.status_code == 201, answer.text
+
+
 async def test_what_a_provider_refuses_is_told_without_the_key(tmp_path: Path):
     async with house(tmp_path, refusal(401, message=f"Wrong key {KEY}")) as (talk, server):
         await provided(talk, server.url)
@@ -172,6 +200,14 @@ async def test_a_provider_without_a_key_or_an_address_says_what_is_missing(tmp_p
         again = {"providerId": "own", "kind": "anthropic", "apiKey": KEY}
         problem(await talk.client.post("/api/providers", json=again), 409, "conflict")
         problem(await talk.client.post("/api/providers", json=again | {"apiKey": "a b"}), 422, "invalid")
+
+
+async def test_the_address_that_was_given_before_moves_a_provider_nowhere_and_keeps_its_key(tmp_path: Path):
+    async with house(tmp_path) as (talk, server):
+        short = server.url.removesuffix("/v1")
+        made = await provided(talk, short)
+        same = await talk.client.patch("/api/providers/own", json={"url": short})
+        assert (made["url"], same.json()) == (server.url, made)
 
 
 async def test_a_provider_is_changed_only_as_it_was_read(tmp_path: Path):

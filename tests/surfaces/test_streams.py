@@ -100,6 +100,17 @@ async def test_what_became_of_a_tool_is_told_of_a_tool_that_was_started_and_of_n
         assert outcomes == {"sum": "ok", "unknown": "error", "malformed": "error", "return": "ok"}
 
 
+async def test_a_message_that_begins_is_told_as_a_message_and_times_are_written_in_one_way(tmp_path: Path):
+    async with talking(settings_in(tmp_path)) as talk:
+        sent = await talk.post("messages", {"content": "Hi"}, Accept="text/event-stream")
+        told = dict(events_in(sent.text))
+        begun, whole = told["message.started"], told["message.completed"]
+        assert set(whole) - set(begun) == {"agentId", "callId"}
+        same = ("id", "turnId", "conversationId", "role", "kind", "instructions")
+        assert [begun[name] for name in same] == [whole[name] for name in same]
+        assert {one["at"][-1] + one.get("createdAt", "Z")[-1] for one in told.values()} == {"ZZ"}
+
+
 async def open_streams(client: httpx2.AsyncClient) -> str:
     lines = (await client.get("/metrics")).text.splitlines()
     return next(line.rsplit(" ", 1)[1] for line in lines if line.startswith("preceptor_") and "streams" in line)

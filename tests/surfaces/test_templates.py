@@ -37,6 +37,8 @@ async def test_templates_are_listed_by_role_and_category_ours_before_yours(clien
     everything = await listed(client, TEMPLATES, limit=200)
     assert [one["templateId"] for one in everything] == [*sorted(SHIPPED), own["instructionId"]]
     assert [one["isBuiltIn"] for one in everything] == [True] * len(SHIPPED) + [False]
+    named = [(one["familyId"], one["instructionId"]) for one in everything[-2:]]
+    assert named == [(None, None), (own["familyId"], own["instructionId"])]
     mine = await listed(client, TEMPLATES, role="analyst", category="support")
     assert [one["templateId"] for one in mine] == [own["instructionId"]]
     coding = await listed(client, TEMPLATES, category="coding", role="reviewer")

@@ -1,6 +1,8 @@
 """Messages that wait at a real server: who hangs up is not answered, and a server that stops lets nobody hang."""
 
+import asyncio
 import signal
+import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -8,13 +10,21 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from fastapi import Request
 
+from preceptor.adapters.observability.metrics import Metrics
+from preceptor.domain.errors import ShuttingDown
+from preceptor.engine.turns import Taken
+from preceptor.surfaces.rest.answering import begun
+from preceptor.surfaces.streams import Left, Streams
 from tests.requirements import covers
 from tests.serving import Served, serving
+from tests.surfaces.terminal import PATIENCE, at_terminal
 from tests.web.provider import Provider, providing
 
 SOON = 0.5
 """Seconds that a client is willing to wait."""
+LOOKED = 'preceptor_http_requests_total{method="GET",route="/api/conversations/{conversation_id}",status="200"}'
 
 
 @contextmanager
@@ -60,3 +70,73 @@ def test_a_server_that_stops_tells_those_who_wait_and_keeps_nothing_of_their_mes
         served.process.wait(5)
     with serving(tmp_path) as served, served.client() as client:
         assert asked(client, path) == ["¿wait"]
+
+
+def test_a_terminal_is_told_how_to_wait_and_then_waits(tmp_path: Path):
+    with answering(tmp_path) as (served, provider, path), served.client() as client:
+        chat = ("chat", "¿Later.", "--conversation", path.split("/")[3])
+        with at_terminal(tmp_path, *chat) as terminal:
+            terminal.until("With --queue it waits.")
+            assert terminal.ended() == 1
+        with at_terminal(tmp_path, *chat, "--queue") as terminal:
+            until_it_waits(client, path, 2)
+            provider.gate.set()
+            assert terminal.ended() == 0
+        assert asked(client, path) == ["¿wait", "¿Later."]
+
+
+def test_who_stops_waiting_at_a_terminal_stops_nothing_else(tmp_path: Path):
+    with answering(tmp_path) as (served, provider, path), served.client() as client:
+        with at_terminal(tmp_path, "chat", "¿Mine.", "--conversation", path.split("/")[3], "--queue") as terminal:
+            until_it_waits(client, path, 1)
+            terminal.interrupt()
+            terminal.until("it was not said")
+            assert terminal.ended() == 1
+        provider.gate.set()
+        after = client.post(path, json={"content": "¿After.", "queue": True}, timeout=30).json()
+        assert after["status"] == "completed"
+        roles = [one["role"] for one in client.get(path).json()["items"]]
+        assert (asked(client, path), roles) == (["¿wait", "¿After."], ["user", "assistant"] * 2)
+
+
+def until_it_waits(client: httpx2.Client, path: str, terminals: int) -> None:
+    """Until so many have looked for their conversation, as they do before they speak, and someone waited behind."""
+    deadline = time.monotonic() + PATIENCE
+    while f"{LOOKED} {terminals}.0" not in client.get("/metrics").text:
+        assert time.monotonic() < deadline
+    with pytest.raises(httpx2.ReadTimeout):
+        client.post(path, json={"content": "¿Behind it.", "queue": True}, timeout=SOON)
+
+
+async def test_who_leaves_while_the_server_stops_keeps_nobody_else_from_being_told():
+    streams = Streams(Metrics())
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+    async def never() -> dict[str, str]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    def stop() -> None:
+        assert leaving.expired()
+        streams.stopping.set()
+        over.set()
+
+    asked = [asyncio.create_task(streams.while_wanted(never, never())) for _ in range(2)]
+    await asyncio.sleep(0)
+    leaving = next(iter(streams.stopping.waits))
+    leaving.reschedule(0)
+    loop.call_soon(stop)
+    await over.wait()
+    told = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 5)
+    assert all(isinstance(one, ShuttingDown | Left) for one in told), told
+
+
+async def test_who_has_left_before_their_message_could_wait_has_not_said_it():
+    async def gone() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def never() -> Taken:
+        raise AssertionError
+
+    with pytest.raises(Left):
+        await begun(Request({"type": "http"}, gone), never(), queue=True)

@@ -4,8 +4,9 @@ from typing import Any
 
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text
-from preceptor.domain.prompts.prompt import Ask, Prompt, Sampling, Segment, Shown, ToolSpec
-from preceptor.domain.prompts.source import FromEngine, FromMessage
+from preceptor.domain.prompts.placed import Placed
+from preceptor.domain.prompts.prompt import Ask, Prompt, Sampling, Segment, ToolSpec
+from preceptor.domain.prompts.source import FromEngine
 from preceptor.testing import EPOCH
 
 ASK = Ask("some-model")
@@ -37,7 +38,7 @@ def prompt(
 ) -> Prompt:
     return Prompt(
         system=(Segment(system, FromEngine("system"), 2),) if system else (),
-        shown=tuple(Shown(one, FromMessage(one.id, place), 1) for place, one in enumerate(messages)),
+        shown=tuple(Placed(place, one) for place, one in enumerate(messages)),
         tail=tuple(Segment(text, FromEngine("tail"), 1) for text in tail),
         tools=tools,
         overhead=3,

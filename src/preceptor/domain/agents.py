@@ -13,7 +13,7 @@ from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.spelling import meant
-from preceptor.domain.value import FROM_JSON, VISIBLE_TEXT, AnyId, Value, left_out, told
+from preceptor.domain.value import FROM_JSON, VISIBLE_TEXT, AnyId, Revised, Value, left_out, told
 
 Handle = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 Word = Annotated[str, StringConstraints(max_length=64, pattern=VISIBLE_TEXT)]
@@ -104,7 +104,7 @@ class AgentChange(Value):
     carry_over: bool = left_out()
 
 
-class Agent(Value):
+class Agent(Revised):
     agent_id: AgentId
     name: str
     role: str
@@ -123,10 +123,6 @@ class Agent(Value):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
 
 
 class AgentWarning(Value):

@@ -14,7 +14,7 @@ from preceptor.domain.ids import OrgId
 from preceptor.domain.prompts.prompt import Effect, ToolSpec
 from preceptor.domain.providers import ConnectionId, Secret, Url
 from preceptor.domain.reasoning.plan import TOOL_NAME
-from preceptor.domain.value import Json, Text, Value, left_out, texts_in
+from preceptor.domain.value import Json, Revised, Text, Value, left_out, texts_in
 
 LONGEST_DESCRIPTION = 4_000
 LARGEST_SCHEMA = 32_000
@@ -139,7 +139,7 @@ class StoredServer(Value):
         )
 
 
-class McpServer(Value):
+class McpServer(Revised):
     """A server as it may be shown, with what it offers and how each tool stands."""
 
     server_id: str
@@ -152,10 +152,6 @@ class McpServer(Value):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
 
 
 def full_name(server_id: str, tool: str) -> str:

@@ -1,12 +1,12 @@
 """Providers: where an organisation's own models are, and the key that belongs to that address and to no other."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field, SecretStr, StringConstraints, WithJsonSchema
 
 from preceptor.domain.ids import OrgId
-from preceptor.domain.value import VISIBLE_TEXT, Value, left_out
+from preceptor.domain.value import VISIBLE_TEXT, Revised, Value, left_out
 
 ConnectionId = Annotated[
     str,
@@ -55,7 +55,7 @@ class ProviderChange(Value):
     api_key: Secret | None = None
 
 
-class Provider(Value):
+class Provider(Revised):
     """A provider as it may be shown: agents use `providerId:NAME` as their model."""
 
     provider_id: str
@@ -65,10 +65,6 @@ class Provider(Value):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
 
     def context(self, org: OrgId) -> bytes:
         """What its key is sealed for: whoever moves it to another address or another row cannot open it."""
@@ -89,8 +85,3 @@ class ProviderAnswer(Value):
     ok: bool
     sentence: str = Field(description="What it said, or what went wrong.")
     seconds: float
-
-
-def moved(before: Provider, change: dict[str, Any]) -> bool:
-    """Whether this change leads to another address."""
-    return change.get("url", before.url) != before.url

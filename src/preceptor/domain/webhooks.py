@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field, StringConstraints
 
 from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.providers import Url
-from preceptor.domain.value import ANY_TEXT, Json, Value, left_out
+from preceptor.domain.value import ANY_TEXT, Json, Revised, Value, left_out
 
 GONE = 410
 """An answer that means: never again."""
@@ -53,7 +53,7 @@ class WebhookChange(Value):
     enabled: bool = left_out()
 
 
-class Webhook(Value):
+class Webhook(Revised):
     """A webhook as it may be shown: all but the secret."""
 
     webhook_id: str
@@ -68,10 +68,6 @@ class Webhook(Value):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
 
     def context(self, org: OrgId) -> bytes:
         """What its secret is sealed for: whoever moves it to another address or another row cannot open it."""

@@ -9,9 +9,7 @@ from msgspec.structs import replace
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.delegation import Span
-from preceptor.domain.errors import NotFound
-from preceptor.domain.ids import AgentId, ConversationId, MessageId, StreamId, TurnId
-from preceptor.domain.log import ORG_STREAM, Head
+from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.messages.directive import Directive, written
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -35,7 +33,7 @@ from preceptor.engine.plan_texts import in_words
 from preceptor.engine.policing import guarded, refuse_unjudged
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.queues import TurnInProgress
-from preceptor.engine.recalling import Recollection, asked_before, standing
+from preceptor.engine.recalling import Recollection, agent_now, asked_before, standing
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import History, Means, Run, Spoken
 from preceptor.engine.session import Session
@@ -43,7 +41,6 @@ from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
 from preceptor.engine.voice import Kept, keep, voice_of
 
-MOST_AGENTS = 10_000
 """That are remembered."""
 
 
@@ -97,7 +94,7 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
         raise TurnInProgress(turn_id=there.running)
     if not wanted.queued:
         session.means.queues.let_nobody_by(work.org, conversation_id)
-    agent = await _agent(work, session.means, wanted.conversation.agent_id)
+    agent = await agent_now(work, session.means.agents, wanted.conversation.agent_id)
     question: Message | None = None
     if wanted.again is not None:
         question = await branch(work, session, conversation_id, wanted.again)
@@ -138,21 +135,6 @@ async def _write(work: Work, session: Session, run: Run, worker: str) -> int:
     )
     await write_down(work, conversation_id, batch, events, turn_id)
     return first
-
-
-async def _agent(work: Work, means: Means, agent_id: AgentId) -> Agent:
-    """The agent as it is: read again once the audit trail has grown, in which every change of one is."""
-    trail = await work.log.head(ORG_STREAM) or Head()
-    known = means.agents.get((work.org, agent_id))
-    if known is not None and known[0] == trail.hash:
-        return known[1]
-    agent = await work.agents.find(agent_id)
-    if agent is None:
-        raise NotFound("agent", agent_id)
-    if len(means.agents) >= MOST_AGENTS:
-        means.agents.clear()
-    means.agents[work.org, agent_id] = trail.hash, agent
-    return agent
 
 
 async def _speaker(work: Work, session: Session, wanted: Wanted, agent: Agent) -> Speaker:

@@ -88,6 +88,8 @@ class Assignments(msgspec.Struct, frozen=True):
             before = await found(work, agent_id, instruction_id)
             check(if_match, before.etag)
             after = await changed(work, self.session.caller, before, change, instruction_id)
+            if _same(before, after):
+                return await shown(work, before)
             await work.assignments.replace(after)
             await note(work, self.session.caller, "assignment.changed", **facts(after), fields=sorted(told(change)))
             return await shown(work, after)
@@ -138,6 +140,11 @@ async def changed(work: Work, caller: Caller, before: Assigned, change: Assignme
     if moved and after.publisher is not None:
         return after.model_copy(update={"override": leave_for(caller, after, version, wanted, strict=False)})
     return after
+
+
+def _same(before: Assigned, after: Assigned) -> bool:
+    """Whether nothing but the revision would be new."""
+    return before == after.model_copy(update={"updated_at": before.updated_at, "revision": before.revision})
 
 
 async def reordered(

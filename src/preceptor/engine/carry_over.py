@@ -54,6 +54,20 @@ def take_over(journal: Journal, world: World, voice: Voice, pins: Pins, spans: t
             journal.note("delegation.closed", closed)
 
 
+def first_to_speak(voice: Voice, pins: Pins, spans: tuple[Span, ...]) -> Span | None:
+    """Whom the next turn's first call is for, with what it may call then; None where that is the agent itself."""
+    if _why_not(pins, spans):
+        return None
+    while spans and spans[-1].calls_before >= pins.limits.calls_per_delegation:
+        spans = spans[:-1]
+    if not spans:
+        return None
+    tools = own_names(voice)
+    for span in spans:
+        tools = allowed_tools(tools, span.tools)
+    return msgspec.structs.replace(spans[-1], tools=tools)
+
+
 def _why_not(pins: Pins, spans: tuple[Span, ...]) -> str | None:
     """What has changed since, so that control returns at once."""
     if not pins.may_delegate:

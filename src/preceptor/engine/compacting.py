@@ -21,7 +21,7 @@ from preceptor.domain.errors import Conflict, PreconditionFailed
 from preceptor.domain.ids import ConversationId, MessageId, StreamId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Message, Role, Text, encode
-from preceptor.domain.prompts.placed import Placed, for_models
+from preceptor.domain.prompts.placed import Placed, as_shown
 from preceptor.domain.reasoning.policy import GuardPolicy
 from preceptor.engine.branching import switch
 from preceptor.engine.connecting import connected
@@ -79,7 +79,7 @@ class Compacting(msgspec.Struct, frozen=True):
         look = await at_rest(work, self.session.caller, self.conversation_id, self.if_match)
         said = await said_in(work, self.conversation_id, look.runs)
         chosen = selected(self.wanted, said)
-        sources = tuple(for_models(each) for each in said if each.place in chosen)
+        sources = tuple(as_shown(each) for each in said if each.place in chosen)
         agent = await work.agents.find(look.conversation.agent_id)
         means = await connected(work, self.session)
         policy = GuardPolicy(enabled=False) if agent is None else guard_of(means, agent)

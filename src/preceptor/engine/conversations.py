@@ -18,7 +18,6 @@ from preceptor.domain.conversations.conversation import (
 from preceptor.domain.conversations.conversation import (
     archived as archived_event,
 )
-from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId, ConversationId, StreamId, UserId
 from preceptor.domain.log import Event, NewEvent
 from preceptor.domain.messages.message import Text
@@ -30,6 +29,7 @@ from preceptor.engine.answers import Answer
 from preceptor.engine.following import no_further
 from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.recalling import agent_now
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.starting import start
@@ -57,8 +57,7 @@ class Conversations(msgspec.Struct, frozen=True):
         conversation_id = ConversationId(self.session.world.new_id())
 
         async def program(work: Work) -> Conversation:
-            if not await work.agents.has(AgentId(new.agent_id)):
-                raise NotFound("agent", new.agent_id)
+            await agent_now(work, self.session.means.agents, AgentId(new.agent_id))
             if new.parent_id is not None:
                 await found(work, self.session.caller, new.parent_id)
             return await start(work, self.session.caller.owner, conversation_id, new)
@@ -81,9 +80,9 @@ class Conversations(msgspec.Struct, frozen=True):
         change = made(ConversationChange, given, fields)
         return await self._step(conversation_id, changed(change), if_match, told(change))
 
-    async def archive(self, conversation_id: ConversationId) -> None:
+    async def archive(self, conversation_id: ConversationId, if_match: IfMatch = None) -> None:
         """Put it out of sight. Nothing is deleted: it can be asked for as archived, and the log keeps every word."""
-        await self._step(conversation_id, archived_event(), None)
+        await self._step(conversation_id, archived_event(), if_match)
 
     async def page(self, wanted: Wanted, cursor: str | None = None, limit: int = 50) -> Page[Conversation]:
         caller = self.session.caller

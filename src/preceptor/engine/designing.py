@@ -22,6 +22,7 @@ from preceptor.domain.ids import AgentId, ExperimentId, InstructionId
 from preceptor.domain.instructions.lifecycle import IN_FORCE
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.compiled import Compilations
+from preceptor.engine.connecting import connected
 from preceptor.engine.enrolling import settings_of, told_in, with_settings
 from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
@@ -102,9 +103,9 @@ async def require_in_force(work: Work, arm: VersionArm) -> None:
 async def require_difference(work: Work, session: Session, experiment: Experiment, agent: Agent) -> None:
     """Each arm must be seen in what models are shown, or no manifest could ever say which one it was."""
     if experiment.settings is not None:
+        models = (await connected(work, session)).models
         for arm in Arm:
-            name = with_settings(agent, settings_of(experiment.settings, arm)).model
-            session.means.models.find(name)
+            models.find(with_settings(agent, settings_of(experiment.settings, arm)).model)
         return
     assert experiment.versions is not None
     for arm in Arm:

@@ -13,14 +13,13 @@ from preceptor.engine.journal import Journal
 from preceptor.engine.ports import World
 from preceptor.engine.voice import Voice, own_names
 
-BY_WHOM = "Only someone with the permission `delegate` may send a message with `instructions`. Leave them out."
 TO_WHOM = "This agent may not delegate. Leave `instructions` out, or give the agent the permission `delegate`."
 
 
 def may_direct(caller: Caller, directives: Sequence[Directive]) -> None:
     """What a specialist is told is what an agent is told: not everyone who may talk to an agent may say that."""
-    if directives and Permission.DELEGATE not in caller.permissions:
-        raise Invalid(BY_WHOM)
+    if directives:
+        caller.require(Permission.DELEGATE)
 
 
 def hand_over_at_once(journal: Journal, world: World, voice: Voice, pins: Pins, message: Message) -> None:

@@ -217,20 +217,19 @@ def joined(gone: Sequence[Gone]) -> list[Gone]:
 
 def entry_at(placed: Placed, seq: int, *, analyses: int = 1, counter: TokenCounter | None = None) -> Entry:
     """A message as later turns are shown it, made once, unless a `counter` is to count it again."""
-    made = vars(placed)
-    known: tuple[int, Entry] | None = made.get("entry")
+    known = placed.entry
     if known is not None and counter is None and known[0] == analyses and known[1].seq == seq:
         return known[1]
     entry = _entry(placed, seq, analyses, counter)
     if counter is None:
-        made["entry"] = analyses, entry
+        placed.entry = analyses, entry
     return entry
 
 
 def _entry(placed: Placed, seq: int, analyses: int, counter: TokenCounter | None) -> Entry:
-    message, shown = placed.message, placed.always or as_shown(placed, None)
+    message, shown = placed.message, as_shown(placed)
     entry = entry_of(message, seq)
-    if counter is None and not entry.results and shown.message is message:
+    if counter is None and not entry.results and shown is placed:
         return entry
     whole = analyses > 1
     tokens = shown.tokens if counter is None else tokens_of(shown.message.parts, counter)

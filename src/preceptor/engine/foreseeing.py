@@ -1,20 +1,28 @@
 """Foreseeing: what the next request of a conversation would show of its past, and why not the rest. Nothing is done."""
 
-import msgspec
+import dataclasses
 
+import msgspec
+from msgspec.structs import replace
+
+from preceptor.domain.conversations.conversation import Conversation
+from preceptor.domain.delegation import Span
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.calls import LeftOut
 from preceptor.engine.accepting import spoken_by
+from preceptor.engine.carry_over import carried_into, first_to_speak
 from preceptor.engine.connecting import connected
 from preceptor.engine.enrolling import enroll
 from preceptor.engine.ports import Work
+from preceptor.engine.recalling import Recollection
 from preceptor.engine.remembering import HIDES, Asking, Past, remember
 from preceptor.engine.run import History
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
+from preceptor.engine.voice import specialist_system, tools_for
 
 
 class Wanted(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,7 +38,7 @@ class ContextPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cap: int
     """How many tokens a request may have: what the model has room for, or fewer if that was asked for."""
     fixed: int
-    """Tokens besides history: the system prompt, tools, the format."""
+    """Tokens besides history: the system prompt, tools, the format. Of whoever speaks first: it may be a specialist."""
     messages: int
     tokens: int
     """Of all that was said and is not hidden."""
@@ -46,14 +54,16 @@ class Foreseeing(msgspec.Struct, frozen=True):
 
     async def plan(self, conversation_id: ConversationId, parameters: RequestParameters) -> ContextPlan:
         async def program(work: Work) -> ContextPlan:
-            asking = await self._asking(work, conversation_id, parameters)
+            conversation = await found(work, self.session.caller, conversation_id)
+            asking = await self._asking(work, conversation, parameters)
             past = Past(conversation_id, *await work.messages.last(conversation_id))
-            return _told(past, asking, await remember(work, past, asking))
+            told = _told(past, asking, await remember(work, past, asking))
+            speaker = await _speaker(work, conversation, asking)
+            return told if speaker is None else replace(told, fixed=_heard_by(asking, speaker).costs.fixed)
 
         return await self.session.read(program)
 
-    async def _asking(self, work: Work, conversation_id: ConversationId, parameters: RequestParameters) -> Asking:
-        conversation = await found(work, self.session.caller, conversation_id)
+    async def _asking(self, work: Work, conversation: Conversation, parameters: RequestParameters) -> Asking:
         agent = await work.agents.find(conversation.agent_id)
         if agent is None:
             raise NotFound("agent", conversation.agent_id)
@@ -71,8 +81,26 @@ class Foreseeing(msgspec.Struct, frozen=True):
             counter=counter,
             parameters=parameters.over(conversation.parameters).over(agent.parameters),
             pins=spoken.pins,
-            message=_next(conversation_id, self.session),
+            message=_next(conversation.conversation_id, self.session),
         )
+
+
+async def _speaker(work: Work, conversation: Conversation, asking: Asking) -> Span | None:
+    """The specialist who hears the next message first, because the agent carries over."""
+    if not asking.pins.carry_over:
+        return None
+    there = await work.conversations.standing(conversation.conversation_id)
+    known = Recollection(b"", conversation, there.last, there.total, there.view, 0, [], 0, there.running)
+    return first_to_speak(asking.voice, asking.pins, await carried_into(work, known))
+
+
+def _heard_by(asking: Asking, speaker: Span) -> Asking:
+    """The same request with a specialist's prompt and tools. History is cut for the agent, whoever speaks first."""
+    voice, limits, counter = asking.voice, asking.pins.limits, asking.counter
+    tools = tools_for(voice, speaker, may_delegate=False, counter=counter, longest=limits.prompt)
+    told = replace(voice, system=specialist_system(voice, speaker, counter), tools=tools)
+    delegates = asking.pins.may_delegate and speaker.depth < limits.depth
+    return dataclasses.replace(asking, voice=told, pins=replace(asking.pins, voice="", may_delegate=delegates))
 
 
 def _next(conversation_id: ConversationId, session: Session) -> Message:

@@ -25,6 +25,7 @@ from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.turns.facts import Accepted, Ended, Pins, TurnStatus, event
 from preceptor.domain.value import made
 from preceptor.engine.accepting import pins_for
+from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.effective import effective_now
 from preceptor.engine.enrolling import Enrolled
@@ -97,7 +98,7 @@ class Imports(msgspec.Struct, frozen=True):
         agent = await work.agents.find(agent_id)
         if agent is None:
             raise NotFound("agent", agent_id)
-        means = self.session.means
+        means = await connected(work, self.session)
         name = agent.model or means.models.default
         counter = means.models.counter(name)
         compiled = await effective_now(work, self.session.compilations, agent_id)

@@ -8,6 +8,7 @@ from preceptor.domain.agents import Agent
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import AgentId
 from preceptor.domain.turns.facts import Pin
+from preceptor.engine.connecting import connected
 from preceptor.engine.effective import effective_now
 from preceptor.engine.ports import Work
 from preceptor.engine.run import Spoken
@@ -41,7 +42,7 @@ async def load(work: Work, session: Session, agent_id: AgentId) -> dict[str, Any
     agent = await work.agents.find(agent_id)
     if agent is None:
         raise NotFound("agent", agent_id)
-    means = session.means
+    means = await connected(work, session)
     compiled = await effective_now(work, session.compilations, agent_id)
     counter = means.models.counter(agent.model or means.models.default)
     kept = keep(voice_of(agent, compiled.told, means.tools.specs(agent.tools), counter))

@@ -82,6 +82,8 @@ class McpServers(msgspec.Struct, frozen=True):
             if "api_key" in news:
                 sealed = self._sealed(work, after, news["api_key"])
             after = after.model_copy(update={"has_key": sealed is not None})
+            if after == before and news.get("api_key") is None:
+                return before.shown()
             return await self._keep(work, before, after, sealed, "mcp_server.changed", fields=sorted(news))
 
         return await self.session.write(program)
@@ -104,9 +106,10 @@ class McpServers(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def remove(self, server_id: str) -> None:
+    async def remove(self, server_id: str, if_match: IfMatch = None) -> None:
         async def program(work: Work) -> None:
-            await self._found(work, server_id)
+            before, _ = await self._found(work, server_id)
+            check(if_match, before.shown().etag)
             await work.mcp_servers.remove(server_id)
             await note(work, self.session.caller, "mcp_server.removed", serverId=server_id)
 
@@ -148,6 +151,8 @@ class McpServers(msgspec.Struct, frozen=True):
             by = self.session.caller.owner.user_id
             approved = tuple(_approved(before, wish, by) for wish in given.tools)
             after = before.model_copy(update={"approved": approved})
+            if after == before:
+                return before.shown()
             facts = {one.name: one.hash for one in approved}
             return await self._keep(work, before, after, sealed, "mcp_server.approved", tools=facts)
 

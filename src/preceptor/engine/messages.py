@@ -10,7 +10,7 @@ from preceptor.domain.ids import ConversationId
 from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import cursor_at, place_of
-from preceptor.domain.prompts.placed import Placed, for_models
+from preceptor.domain.prompts.placed import Placed, as_shown
 from preceptor.domain.turns.audience import Audience, for_user
 from preceptor.engine.ports import Work
 from preceptor.engine.seeing import found
@@ -66,6 +66,6 @@ def _as_seen(row: Placed, audience: Audience) -> Message | None:
         case Audience.USER:
             return for_user(row.message)
         case Audience.MODEL:
-            return for_models(row).message
+            return as_shown(row).message
         case Audience.SYSTEM:
             return row.message

@@ -19,6 +19,7 @@ from preceptor.domain.times import from_micros
 from preceptor.domain.turns.calls import Call, CallOutcome
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.engine.compiled import Told
+from preceptor.engine.connecting import connected
 from preceptor.engine.contexts import placed_for
 from preceptor.engine.injecting import reinjected
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
@@ -95,7 +96,7 @@ async def original_of(work: Work, session: Session, turn_id: TurnId, changes: Ch
     assert kept is not None, "a turn's voice is kept together with it"
     told, notes = await told_with(work, turn, at, changes)
     original = Original(row, turn, at, read_voice(kept), told.effective.validation_rules, notes=notes)
-    reading = Reading(work, session.means, original, changes, told)
+    reading = Reading(work, await connected(work, session), original, changes, told)
     original.steps = await reading.steps()
     return original
 

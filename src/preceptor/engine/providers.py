@@ -12,7 +12,7 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.prompts.prompt import Ask, Prompt, Sampling, Segment
 from preceptor.domain.prompts.reply import ModelFailure, Reply
 from preceptor.domain.prompts.source import FromEngine
-from preceptor.domain.providers import NewProvider, Provider, ProviderAnswer, ProviderChange, ProviderQuestion, moved
+from preceptor.domain.providers import NewProvider, Provider, ProviderAnswer, ProviderChange, ProviderQuestion
 from preceptor.domain.value import made, told
 from preceptor.engine.audit import note
 from preceptor.engine.connecting import own_provider
@@ -57,7 +57,10 @@ class Providers(msgspec.Struct, frozen=True):
     async def change(
         self, provider_id: str, given: ProviderChange | None = None, if_match: IfMatch = None, **fields: Any
     ) -> Provider:
-        """Change it. A key belongs to one address: whoever changes the address enters the key again."""
+        """Change it. A key belongs to one address: whoever changes the address enters the key again.
+
+        A key that is entered counts as another one: what it is compared with is not opened for that.
+        """
         news = told(made(ProviderChange, given, fields))
         if "url" in news:
             self._connector.check(news["url"])
@@ -65,11 +68,14 @@ class Providers(msgspec.Struct, frozen=True):
         async def program(work: Work) -> Provider:
             before, sealed = await _found(work, provider_id)
             check(if_match, before.etag)
-            stamp = {"updated_at": work.now, "revision": before.revision + 1}
-            after = before.model_copy(update={"url": news.get("url", before.url), **stamp})
-            if "api_key" in news or moved(before, news):
+            url = self._connector.address_of(before.kind, news["url"]) if "url" in news else before.url
+            after = before.model_copy(update={"url": url})
+            if "api_key" in news or url != before.url:
                 sealed = self._sealed(work, after, news.get("api_key"))
             after = after.model_copy(update={"has_key": sealed is not None})
+            if after == before and news.get("api_key") is None:
+                return before
+            after = after.model_copy(update={"updated_at": work.now, "revision": before.revision + 1})
             await work.providers.replace(after, sealed)
             facts = {"providerId": provider_id, "url": after.url, "fields": sorted(news), "hasKey": after.has_key}
             await note(work, self.session.caller, "provider.changed", **facts)
@@ -92,9 +98,10 @@ class Providers(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def remove(self, provider_id: str) -> None:
+    async def remove(self, provider_id: str, if_match: IfMatch = None) -> None:
         async def program(work: Work) -> None:
-            await _found(work, provider_id)
+            before, _ = await _found(work, provider_id)
+            check(if_match, before.etag)
             await work.providers.remove(provider_id)
             await note(work, self.session.caller, "provider.removed", providerId=provider_id)
 

@@ -8,11 +8,13 @@ from collections import OrderedDict
 
 import msgspec
 
+from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View, root
 from preceptor.domain.delegation import Span
-from preceptor.domain.ids import ConversationId, OrgId, StreamId, TurnId
-from preceptor.domain.log import Head
+from preceptor.domain.errors import NotFound
+from preceptor.domain.ids import AgentId, ConversationId, OrgId, StreamId, TurnId
+from preceptor.domain.log import ORG_STREAM, Head
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
 from preceptor.engine.ports import Work
@@ -22,6 +24,9 @@ ROOM = 1_000_000
 EACH = 100
 LONGEST = 400
 """Messages of one conversation: of a longer one, the newest."""
+MOST_AGENTS = 10_000
+Agents = dict[tuple[OrgId, AgentId], tuple[bytes, Agent]]
+"""Each as it was when the audit trail ended in a hash."""
 
 
 class Recollection(msgspec.Struct, frozen=True):
@@ -107,3 +112,18 @@ def without_gap(said: list[Placed], last: int) -> list[Placed]:
 
 def weight_of(said: list[Placed]) -> int:
     return sum([each.message.tokens + EACH for each in said])
+
+
+async def agent_now(work: Work, known: Agents, agent_id: AgentId) -> Agent:
+    """The agent as it is: read again once the audit trail has grown, in which every change of one is."""
+    trail = await work.log.head(ORG_STREAM) or Head()
+    remembered = known.get((work.org, agent_id))
+    if remembered is not None and remembered[0] == trail.hash:
+        return remembered[1]
+    agent = await work.agents.find(agent_id)
+    if agent is None:
+        raise NotFound("agent", agent_id)
+    if len(known) >= MOST_AGENTS:
+        known.clear()
+    known[work.org, agent_id] = trail.hash, agent
+    return agent

@@ -25,6 +25,7 @@ from preceptor.domain.replays.replay import (
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.value import made
 from preceptor.engine.agents import found as found_agent
+from preceptor.engine.connecting import connected
 from preceptor.engine.following import no_further
 from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
@@ -201,12 +202,10 @@ class Replays(msgspec.Struct, frozen=True):
     async def _named(self, new: NewReplay) -> NewReplay:
         """The same with every override by its id; one that means nothing here is a mistake."""
         overrides = new.overrides
-        if overrides.model is not None:
-            self.session.means.models.find(overrides.model)
-        if not overrides.instructions:
-            return new
 
         async def program(work: Work) -> dict[str, str]:
+            if overrides.model is not None:
+                (await connected(work, self.session)).models.find(overrides.model)
             named: dict[str, str] = {}
             for any_id, wanted in overrides.instructions.items():
                 shelf = await found_instruction(work, any_id)

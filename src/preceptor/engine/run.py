@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation
 from preceptor.domain.conversations.view import View
 from preceptor.domain.delegation import Limits, Span
@@ -30,7 +29,7 @@ from preceptor.engine.journal import Journal
 from preceptor.engine.places import Places
 from preceptor.engine.ports import ChatModel, Guardian, Models, TokenCounter, World
 from preceptor.engine.queues import Queues
-from preceptor.engine.recalling import Memory
+from preceptor.engine.recalling import Agents, Memory
 from preceptor.engine.talk import Handle, Runner, StartBeside, Tools, Webhooks
 from preceptor.engine.traced import TurnTracer
 from preceptor.engine.voice import Kept, Opening, Voice
@@ -63,7 +62,7 @@ class Means(msgspec.Struct, frozen=True):
     """By the agent and the arms of experiments that it speaks in."""
     openings: dict[tuple[str, bool], Opening] = {}
     """How a main agent's calls begin, by its voice and whether it may delegate."""
-    agents: dict[tuple[OrgId, AgentId], tuple[bytes, Agent]] = {}
+    agents: Agents = {}
     """As they are while the audit trail of their organisation ends in this hash."""
     memory: Memory = msgspec.field(default_factory=Memory)
     """Conversations that are known by heart."""

@@ -13,7 +13,7 @@ from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ownership import Caller
 from preceptor.engine.compiled import Compilations
 from preceptor.engine.ports import Program, Seal, Store, Work, World
-from preceptor.engine.run import Means
+from preceptor.engine.run import Means, Run
 
 Result = TypeVar("Result")
 _ERASABLE = ("conversation_id", "attachment_id", "execution_id", "replay_id")
@@ -101,12 +101,12 @@ class Session(msgspec.Struct, frozen=True):
         match await work.idempotency.find(once.key):
             case None:
                 return
+            case (_, b""):
+                raise AnswerErased  # whatever is asked now: what was asked then is not known any more
             case (fingerprint, _) if fingerprint != once.fingerprint:
                 raise IdempotencyMismatch
             case (_, None):
                 raise IdempotencyInProgress
-            case (_, b""):
-                raise AnswerErased
             case (_, answer):
                 raise Replayed(self.seal.open(answer, context))
 
@@ -121,6 +121,12 @@ class Session(msgspec.Struct, frozen=True):
 
 
 def _about(result: object) -> list[str]:
-    """The ids of what can be erased, and whose words an answer may repeat."""
-    ones = result.conversations if isinstance(result, Imported) else (result,)
+    """The ids of what can be erased, and whose words a request or its answer may repeat."""
+    match result:
+        case Imported():
+            ones = result.conversations
+        case (Run() as begun, int()):
+            ones = (begun.journal,)
+        case _:
+            ones = (result,)
     return [str(getattr(one, name)) for one in ones for name in _ERASABLE if hasattr(one, name)]

@@ -93,6 +93,7 @@ def _built_in(shipped: Shipped) -> Template:
         **dict(authored(shipped)),
         template_id=shipped.template_id,
         family_id=None,
+        instruction_id=None,
         version=shipped.version,
         is_built_in=True,
     )
@@ -103,6 +104,7 @@ def _own(version: InstructionVersion) -> Template:
         **dict(authored(version)),
         template_id=version.instruction_id,
         family_id=version.family_id,
+        instruction_id=version.instruction_id,
         version=version.version,
         is_built_in=False,
     )

@@ -177,8 +177,11 @@ class Turns(msgspec.Struct, frozen=True):
         by = self.session.caller.owner.user_id
 
         async def program(work: Work) -> TurnRow:
-            await found(work, self.session.caller, conversation_id)
-            row = await work.turns.open_in(conversation_id) or await work.turns.newest(conversation_id)
+            await found(work, self.session.caller, conversation_id, archived=True)
+            row = await work.turns.open_in(conversation_id)
+            if row is None:  # of a conversation that was put away, only what still goes on can be stopped
+                await found(work, self.session.caller, conversation_id)
+                row = await work.turns.newest(conversation_id)
             if row is None:
                 raise Conflict(phrased("Nothing was said in this conversation yet, so there is nothing to cancel."))
             if row.status is TurnStatus.RUNNING and row.cancel is None:

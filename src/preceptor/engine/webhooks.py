@@ -70,12 +70,15 @@ class Webhooks(msgspec.Struct, frozen=True):
         async def program(work: Work) -> Webhook:
             before, _ = await found(work, webhook_id)
             check(if_match, before.etag)
-            stamp: dict[str, Any] = {"updated_at": work.now, "revision": before.revision + 1}
+            wanted = dict(news)
             if "events" in news:
-                stamp["events"] = tuple(dict.fromkeys(news["events"]))
+                wanted["events"] = tuple(dict.fromkeys(news["events"]))
             if "enabled" in news:
-                stamp["disabled_because"] = None
-            after = before.model_copy(update=news | stamp)
+                wanted["disabled_because"] = None
+            if before.model_copy(update=wanted) == before:
+                return before
+            stamp = {"updated_at": work.now, "revision": before.revision + 1}
+            after = before.model_copy(update=wanted | stamp)
             await work.webhooks.replace(after)
             if not after.enabled:
                 await work.deliveries.give_up(webhook_id)
@@ -123,9 +126,10 @@ class Webhooks(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def remove(self, webhook_id: str) -> None:
+    async def remove(self, webhook_id: str, if_match: IfMatch = None) -> None:
         async def program(work: Work) -> None:
-            await found(work, webhook_id)
+            before, _ = await found(work, webhook_id)
+            check(if_match, before.etag)
             await work.webhooks.remove(webhook_id)
             await note(work, self.session.caller, "webhook.removed", webhookId=webhook_id)
 

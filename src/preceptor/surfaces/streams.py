@@ -27,7 +27,7 @@ class Stopping(asyncio.Event):
         super().set()
         waits, self.waits = self.waits, set()
         for wait in waits:
-            wait.reschedule(asyncio.get_running_loop().time())
+            _end(wait)
 
 
 class Left(Conflict):
@@ -61,7 +61,7 @@ class Streams:
         try:
             async with waiting:
                 self.stopping.waits.add(waiting)
-                watch.begin()
+                watch.begin(0)  # who takes a message back at once has not said it
                 return await work
         except TimeoutError:
             if not waiting.expired():
@@ -110,8 +110,8 @@ class Watch:
         self.receive, self.reading = receive, reading
         self.task: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
-        self.alarm = asyncio.get_running_loop().call_later(SOON, self._look)
+    def begin(self, after: float = SOON) -> None:
+        self.alarm = asyncio.get_running_loop().call_later(after, self._look)
 
     def end(self) -> None:
         self.alarm.cancel()
@@ -126,7 +126,13 @@ async def _left(receive: Any, reading: asyncio.Timeout) -> None:
     """Wait until the reader has left; then end the reading."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    reading.reschedule(asyncio.get_running_loop().time())
+    _end(reading)
+
+
+def _end(wait: asyncio.Timeout) -> None:
+    """Let it be over now. One that is ending already is left alone: it cannot be ended twice."""
+    if not wait.expired():
+        wait.reschedule(asyncio.get_running_loop().time())
 
 
 async def _closed(items: Any) -> None:

@@ -12,6 +12,7 @@ import orjson
 from pydantic import SecretStr
 
 from preceptor.adapters.egress import Egress, NotAllowedOut
+from preceptor.domain.errors import recorded
 from preceptor.domain.prompts.reply import Fault, ModelFailure, ModelTimeout, Usage
 from preceptor.wire.openai_pieces import complaint_of, fault_of, fault_of_status, fields_of
 
@@ -30,18 +31,20 @@ LARGEST_ERROR = 65_536
 LARGEST_ANSWER = 16_000_000
 
 _ADVICE = {
-    Fault.UNAUTHORIZED: "Check the key in the settings.",
-    Fault.PAYMENT: "Check the account at the provider.",
-    Fault.REJECTED: "Check the model's name and its parameters.",
-    Fault.TOO_LONG: "Compact the conversation, set `maxTokens`, or use a model with a larger window.",
-    Fault.RATE_LIMITED: "Try again later, or raise the limit at the provider.",
-    Fault.OVERLOADED: "Try again later.",
-    Fault.SERVER: "Try again later.",
-    Fault.UNREACHABLE: "Check its address, and that it runs.",
-    Fault.TLS: "Check its certificate, and the machine's clock.",
-    Fault.TIMEOUT: "Try again later, or allow more time.",
-    Fault.BROKEN_STREAM: "Try again.",
-    Fault.BAD_ANSWER: "Check that its address is that of a server which speaks the format of {format}.",
+    Fault.UNAUTHORIZED: recorded("Check the key in the settings."),
+    Fault.PAYMENT: recorded("Check the account at the provider."),
+    Fault.REJECTED: recorded("Check the model's name and its parameters."),
+    Fault.TOO_LONG: recorded("Compact the conversation, set `maxTokens`, or use a model with a larger window."),
+    Fault.RATE_LIMITED: recorded("Try again later, or raise the limit at the provider."),
+    Fault.OVERLOADED: recorded("Try again later."),
+    Fault.SERVER: recorded("Try again later."),
+    Fault.UNREACHABLE: recorded("Check its address, and that it runs."),
+    Fault.TLS: recorded("Check its certificate, and the machine's clock."),
+    Fault.TIMEOUT: recorded("Try again later, or allow more time."),
+    Fault.BROKEN_STREAM: recorded("Try again."),
+    Fault.BAD_ANSWER: recorded(
+        "Check that its address is that of a server which speaks the format of %(format)s.", format="{format}"
+    ),
 }
 
 
@@ -70,9 +73,9 @@ class Line(msgspec.Struct, frozen=True):
         """The failure that this error is. What is no fault of the server's is raised again."""
         if isinstance(error, ModelFailure):
             return self._plain(error)
-        fault, said = _transport_fault(error)
+        fault, said = _transport_fault(model, error)
         kind = ModelTimeout if fault is Fault.TIMEOUT else ModelFailure
-        return kind(fault, f"The model {model} {said}. {self._advice(fault)}", partial=partial, usage=usage)
+        return kind(fault, f"{said} {self._advice(fault)}", partial=partial, usage=usage)
 
     def _plain(self, failure: ModelFailure) -> ModelFailure:
         """The failure with advice, and without the key, should a server repeat it."""
@@ -97,7 +100,9 @@ def refusal_of(response: "aiohttp.ClientResponse", body: bytes) -> ModelFailure:
     if status in {400, 429} and (named := fault_of(error)) in {Fault.PAYMENT, Fault.TOO_LONG}:
         fault = named
     said = complaint_of(error)
-    sentence = f"The model's server answered {status}" + (f": {said}" if said else "")
+    sentence = recorded("The model's server answered %(number)s.", number=status)
+    if said:
+        sentence = f"The model's server answered {status}: {said}"
     kind = ModelTimeout if fault is Fault.TIMEOUT else ModelFailure
     return kind(fault, sentence, status=status, retry_after=wait_of(response.headers, datetime.now(UTC)))
 
@@ -116,22 +121,29 @@ def wait_of(headers: Any, now: datetime) -> float | None:
     return min(max((moment - now).total_seconds(), 0.0), LONGEST_WAIT)
 
 
-def _transport_fault(error: Exception) -> tuple[Fault, str]:
+def _transport_fault(model: str, error: Exception) -> tuple[Fault, str]:
     import aiohttp
 
     match error:
         case NotAllowedOut():
-            return Fault.REJECTED, f"cannot be called: {str(error).rstrip('.')}"
+            why = str(error).rstrip(".")
+            return Fault.REJECTED, recorded("The model %(model)s cannot be called: %(why)s.", model=model, why=why)
         case aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
-            return Fault.TLS, "cannot be trusted: its certificate or its encryption is not in order"
+            return Fault.TLS, recorded(
+                "The model %(model)s cannot be trusted: its certificate or its encryption is not in order.", model=model
+            )
         case TimeoutError():
-            return Fault.TIMEOUT, "did not answer in time"
+            return Fault.TIMEOUT, recorded("The model %(model)s did not answer in time.", model=model)
         case aiohttp.ClientConnectorError():
-            return Fault.UNREACHABLE, "cannot be reached"
+            return Fault.UNREACHABLE, recorded("The model %(model)s cannot be reached.", model=model)
         case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError():
-            return Fault.BROKEN_STREAM, "broke off before the end of its answer"
+            return Fault.BROKEN_STREAM, recorded(
+                "The model %(model)s broke off before the end of its answer.", model=model
+            )
         case aiohttp.ClientError() | ValueError():
-            return Fault.BAD_ANSWER, "answered with something that cannot be read"
+            return Fault.BAD_ANSWER, recorded(
+                "The model %(model)s answered with something that cannot be read.", model=model
+            )
         case _:
             raise error
 

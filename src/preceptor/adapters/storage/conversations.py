@@ -73,7 +73,7 @@ def _columns(conversation: Conversation) -> Row:
         conversation.owner.user_id,
         conversation.status.value,
         _folded(conversation.title or ""),
-        conversation.model_dump_json(),
+        conversation.to_json().decode(),
     )
 
 

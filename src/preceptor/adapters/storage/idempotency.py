@@ -22,6 +22,8 @@ from preceptor.domain.times import to_micros
 KEPT = timedelta(hours=24)
 ERASED = b""
 """In the place of an answer. No answer is so short: they are sealed."""
+UNKNOWN = ""
+"""In the place of a fingerprint: from one, words that are few enough could be guessed."""
 
 
 class SqlIdempotency(msgspec.Struct, frozen=True):
@@ -48,9 +50,11 @@ class SqlIdempotency(msgspec.Struct, frozen=True):
             await self.work.put(TELL_ABOUT, about=each, key=key, created=to_micros(self.work.now))
 
     async def erase(self, about: str) -> None:
-        """Erase the answers that are about something. Their keys stay in use: what was done is not done again."""
+        """Erase what is about something: the answers, and what was asked. Their keys stay in use, and nothing is done
+        again.
+        """
         for key, then in await self.work.all(KEPT_ABOUT, named=about):
-            await self.work.put(ERASE, named=key, then=then, given=ERASED)
+            await self.work.put(ERASE, named=key, then=then, given=ERASED, asked=UNKNOWN)
 
     async def forget_old(self) -> int:
         await self.work.run(FORGET_OLD_ABOUT, oldest=self._oldest())

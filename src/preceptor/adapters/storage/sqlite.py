@@ -18,12 +18,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from preceptor.adapters.storage.connection import Grown, Heads
-from preceptor.adapters.storage.driving import run_through
+from preceptor.adapters.storage.driving import SqliteExecutor, run_through
 from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.faults import reach
-from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.tails import Tail, Tails
-from preceptor.adapters.storage.trails import Ends, Trails
+from preceptor.adapters.storage.trails import Trails
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import ShuttingDown
 from preceptor.domain.ids import OrgId, StreamId
@@ -34,6 +33,8 @@ from preceptor.engine.ports import Program, World
 Result = TypeVar("Result")
 
 LARGEST_BATCH = 256
+ROUNDS = 10
+"""How often the loop comes round, at most, before what waits is committed. What waits alone is committed at once."""
 MOST_HEADS = 10_000
 CHECKPOINT_PAGES = 8000
 """The write-ahead log grows to 8 MB before it is folded into the file: busy pages are then copied once, not often."""
@@ -51,34 +52,6 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only forgotten
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     return connection
-
-
-class SqliteExecutor(msgspec.Struct):
-    """Never waits: a coroutine that awaits only this runs from start to end without an event loop."""
-
-    cursor: sqlite3.Cursor
-    """One for all statements: what one finds is taken at once."""
-    heads: Heads
-    trails: Ends
-    wrote: bool = False
-
-    async def all(self, statement: Statement, values: Row) -> list[Row]:
-        return self.cursor.execute(statement.sqlite, values).fetchall()
-
-    async def run(self, statement: Statement, values: Row) -> int:
-        self.wrote = True
-        return self.cursor.execute(statement.sqlite, values).rowcount
-
-    async def put(self, statement: Statement, values: Row) -> None:
-        self.wrote = True
-        self.cursor.execute(statement.sqlite, values)
-
-    async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
-        self.wrote = True
-        if len(rows) == 1:
-            self.cursor.execute(statement.sqlite, rows[0])
-        else:
-            self.cursor.executemany(statement.sqlite, rows)
 
 
 class Job(msgspec.Struct):
@@ -197,6 +170,7 @@ class SqliteStore:
         """The writer: take all that waits, commit it together, tell everyone, until the store is closed."""
         while self._waiting or not self._closed:
             await self._bell
+            await self._gathered()
             batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
             if not self._waiting and not self._closed:
                 self._bell = self._loop.create_future()
@@ -205,6 +179,15 @@ class SqliteStore:
                 if await self._commit_together(batch) and self._committed is not None:
                     self._committed(len(batch), time.perf_counter() - began)
                 self._tell(batch)
+
+    async def _gathered(self) -> None:
+        """Where several wait at once, others are on their way: let them in while the loop comes round with more."""
+        known = 1
+        for _ in range(ROUNDS):
+            if len(self._waiting) <= known:
+                return
+            known = len(self._waiting)
+            await asyncio.sleep(0)
 
     async def _commit_together(self, batch: list[Job]) -> bool:
         """Hope that all goes well, which needs no savepoints; where one spoils the batch, begin again with them."""

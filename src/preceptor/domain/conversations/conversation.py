@@ -7,14 +7,14 @@ from functools import reduce
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AwareDatetime, Field, JsonValue, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from preceptor.domain.ids import AgentId, ConversationId, StreamId
 from preceptor.domain.log import Event, NewEvent
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.times import from_micros
-from preceptor.domain.value import ANY_TEXT, Json, Value, left_out, told
+from preceptor.domain.value import ANY_TEXT, Json, Revised, Value, left_out, told
 
 Title = Annotated[str, StringConstraints(max_length=300, pattern=ANY_TEXT)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=ANY_TEXT)]
@@ -67,7 +67,7 @@ class ConversationChange(Value):
     metadata: Metadata = left_out()
 
 
-class Conversation(Value):
+class Conversation(Revised):
     conversation_id: ConversationId
     agent_id: AgentId
     title: str | None
@@ -77,21 +77,17 @@ class Conversation(Value):
     pinned_at: AwareDatetime | None = Field(
         default=None, description="The moment whose versions speak, where newer ones are not followed."
     )
-    metadata: dict[str, JsonValue]
+    metadata: dict[str, Any]
     parent_id: ConversationId | None = None
     owner: Owner
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
 
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
-
 
 def started(new: NewConversation, owner: Owner) -> NewEvent:
-    facts = new.model_dump_json()
-    return NewEvent("conversation.started", f'{facts[:-1]},"owner":{owner.model_dump_json()}}}')
+    facts, whose = new.to_json().decode(), owner.to_json().decode()
+    return NewEvent("conversation.started", f'{facts[:-1]},"owner":{whose}}}')
 
 
 def begun(event: Event, new: NewConversation, owner: Owner) -> Conversation:

@@ -16,7 +16,7 @@ from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Owner
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.reasoning.policy import SgrPolicy
-from preceptor.domain.value import ANY_TEXT, AnyId, Value, left_out
+from preceptor.domain.value import ANY_TEXT, AnyId, Revised, Value, left_out
 
 SETTINGS = FamilyId("")
 """Stands for an agent's settings where experiments are told apart by family: one at a time may change them."""
@@ -154,7 +154,7 @@ class Power(Value):
     sentence: str
 
 
-class Experiment(Value):
+class Experiment(Revised):
     experiment_id: ExperimentId
     name: str
     hypothesis: str | None = None
@@ -181,10 +181,6 @@ class Experiment(Value):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int = 1
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
 
     @property
     def families(self) -> tuple[FamilyId, ...]:

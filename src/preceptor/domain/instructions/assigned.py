@@ -6,10 +6,10 @@ from preceptor.domain.ids import AgentId, AssignmentId, FamilyId, InstructionId,
 from preceptor.domain.instructions.effective import Customizations, Override
 from preceptor.domain.instructions.version import WrittenPin
 from preceptor.domain.ownership import Owner
-from preceptor.domain.value import Value
+from preceptor.domain.value import Revised
 
 
-class Assigned(Value):
+class Assigned(Revised):
     """Which instruction speaks to which agent, and how. An agent has one of each family."""
 
     assignment_id: AssignmentId
@@ -29,7 +29,3 @@ class Assigned(Value):
     """Orders what was applied in the same moment."""
     revision: int = 1
     """Grows by one with every change; the row it stands in says when it held."""
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'

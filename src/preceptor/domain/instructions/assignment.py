@@ -9,7 +9,7 @@ from preceptor.domain.instructions.effective import Customizations
 from preceptor.domain.instructions.instruction import InstructionType
 from preceptor.domain.instructions.version import Latest, Version, WrittenPin
 from preceptor.domain.ownership import Owner
-from preceptor.domain.value import FROM_JSON, AnyId, Value, left_out
+from preceptor.domain.value import FROM_JSON, AnyId, Revised, Value, left_out
 
 Priority = Annotated[int, Field(ge=-(2**31), lt=2**31), FROM_JSON]
 USUAL_PRIORITY = 100
@@ -41,7 +41,7 @@ class Update(Value):
     version: Version
 
 
-class AgentAssignment(Value):
+class AgentAssignment(Revised):
     """An assignment as it is read: what it says, and what it means now."""
 
     assignment_id: AssignmentId
@@ -60,7 +60,3 @@ class AgentAssignment(Value):
     updated_at: AwareDatetime
     owner: Owner
     revision: int
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'

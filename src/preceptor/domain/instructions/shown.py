@@ -10,14 +10,13 @@ from preceptor.domain.instructions.instruction import Authored, InstructionType,
 from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.version import Version
 from preceptor.domain.orgs import Name
-from preceptor.domain.value import FROM_JSON, AnyId, Json, Text, Value
+from preceptor.domain.value import FROM_JSON, AnyId, Json, Revised, Text, Value
 
-"""Of an instruction or of one of its versions."""
 NO_LABEL = '"0"'
 """The ETag of a label that is not there."""
 
 
-class Instruction(InstructionVersion):
+class Instruction(InstructionVersion, Revised):
     """A version of an instruction as it is read, with what is computed about it."""
 
     is_latest_version: bool = Field(description="The highest version that is not a draft.")
@@ -39,10 +38,6 @@ class Instruction(InstructionVersion):
             revision=family.revision,
         )
 
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
-
 
 class StatusMove(Value):
     status: Status
@@ -52,7 +47,7 @@ class LabelMove(Value):
     instruction_id: AnyId = Field(description="The version that the label is to point at; a family means its head.")
 
 
-class Label(Value):
+class Label(Revised):
     """A name that points at a version, such as production."""
 
     name: str
@@ -75,10 +70,6 @@ class Label(Value):
             revision=row.step,
         )
 
-    @property
-    def etag(self) -> str:
-        return f'"{self.revision}"'
-
 
 class NewRating(Value):
     score: Annotated[int, Field(ge=1, le=5), FROM_JSON]
@@ -97,6 +88,7 @@ class Template(Authored):
 
     template_id: str
     family_id: FamilyId | None = Field(description="None for one that comes with the software.")
+    instruction_id: InstructionId | None = Field(description="This version; none of one that comes with the software.")
     version: Version
     is_built_in: bool
 

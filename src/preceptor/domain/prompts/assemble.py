@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from preceptor.domain.history.proof import Proof
 from preceptor.domain.ids import TurnId
-from preceptor.domain.messages.message import Message, Role
+from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.placed import Placed, analysed, as_shown
-from preceptor.domain.prompts.prompt import Prompt, Segment, Shown, ToolSpec
+from preceptor.domain.prompts.prompt import Prompt, Segment, ToolSpec
 from preceptor.domain.prompts.source import FromEngine
 
 Written = TypeVar("Written")
@@ -25,7 +25,7 @@ class Passage:
         self.turn_id = turn_id
         """The turn whose calls they are."""
         self.said: list[Placed] = []
-        self.shown: list[Shown] = []
+        self.shown: list[Placed] = []
         self.tokens = 0
         self.runs: list[tuple[int, int]] = []
         """Numbers of messages that follow each other, as first and last: a long history is a short record."""
@@ -44,7 +44,8 @@ class Passage:
         shown, runs, tokens = self.shown, self.runs, self.tokens
         first, last = runs.pop() if runs else (0, 0)
         for each in said:
-            one = each.always or as_shown(each, self.turn_id, self._analyses)
+            changes = each.withheld or each.message.kind is Kind.SYNTHETIC_PLAN
+            one = as_shown(each, self.turn_id, self._analyses) if changes else each
             place = each.place
             if last and place == last + 1:
                 last = place
@@ -54,7 +55,7 @@ class Passage:
                 first = last = place
             else:
                 self.elsewhere.append((len(shown), each.message))
-            tokens += one.tokens
+            tokens += one.message.tokens
             shown.append(one)
             self.said.append(each)
         if last:
@@ -65,11 +66,9 @@ class Passage:
         """What a format makes of each message, made once: it is sent again with everything that follows it."""
         known: list[Written] = self._written.setdefault(form, [])
         for each in self.shown[len(known) :]:
-            made = vars(each)
-            found: Written | None = made.get(form)
-            if found is None:
-                found = made[form] = write(each.message)
-            known.append(found)
+            if each.form != form:
+                each.form, each.written = form, write(each.message)
+            known.append(each.written)
         return known
 
 

@@ -27,6 +27,7 @@ from preceptor.domain.value import FROM_JSON, Json, Text, Value, told
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _OURS = frozenset({"authorization", "content-length", "content-type", "cookie", "host", "transfer-encoding"})
+_PLAIN = frozenset({int, float, bool, str, type(None)})
 Whole = Annotated[int, Field(ge=-(2**31), lt=2**31), FROM_JSON]
 Count = Annotated[int, Field(ge=1, lt=2**31), FROM_JSON]
 Stop = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
@@ -122,8 +123,10 @@ class RequestParameters(Value):
 
     @property
     def as_said(self) -> dict[str, Any]:
-        """What they say, in JSON."""
-        return self.model_dump(mode="json") if self.model_fields_set else {}
+        """What they say, in JSON. Most say a number or two, which are in JSON what they are here."""
+        said = {_NAMED[name]: getattr(self, name) for name in sorted(self.model_fields_set)}
+        plain = all(type(value) in _PLAIN for value in said.values())
+        return said if plain else self.model_dump(mode="json")
 
     @property
     def sampling(self) -> Sampling:
@@ -144,5 +147,7 @@ class RequestParameters(Value):
         )
 
 
+_NAMED = {name: field.alias or name for name, field in RequestParameters.model_fields.items()}
+"""The name of each in JSON."""
 AS_USUAL = RequestParameters.as_declared()
 """Nothing is asked for that a wider scope does not say."""

@@ -1,35 +1,49 @@
 """A message in its place in a conversation, and as models are shown it."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 
 from preceptor.domain.ids import TurnId
 from preceptor.domain.messages.message import AnyPart, Kind, Message, Role, Text, ToolCall
-from preceptor.domain.once import once
-from preceptor.domain.prompts.prompt import Shown
 from preceptor.domain.prompts.source import AnySource, FromMessage, FromPlan, FromSummary
 from preceptor.domain.reasoning.synthesis import WITHHELD, ForModel
 
-_RUNNING, _PLAN, _SAID = TurnId(""), Kind.SYNTHETIC_PLAN, Kind.MESSAGE
+_RUNNING, _PLAN = TurnId(""), Kind.SYNTHETIC_PLAN
 
 
-class Placed(msgspec.Struct, frozen=True, dict=True):
-    """A message and its number in the conversation."""
+class Placed(msgspec.Struct, gc=False):
+    """A message and its number in the conversation. What was worked out of it is kept beside it: it never changes.
+
+    Like the message, it can be passed over by the garbage collector.
+    """
 
     place: int
     message: Message
     withheld: int = 0
     """If the turn it began was blocked: the tokens of what other turns are shown in its place."""
+    form: str = ""
+    """The format of a provider that it was written in last."""
+    written: Any = None
+    """What that made of it."""
+    entry: Any = None
+    """What histories are cut by, of it."""
 
-    @once
-    def always(self) -> Shown | None:
-        """As every call is shown it; a history is shown again and again. None if that depends."""
+    @property
+    def tokens(self) -> int:
+        return self.message.tokens
+
+    @property
+    def source(self) -> AnySource:
         message = self.message
-        if self.withheld or (message.kind is _PLAN and message.analysis is not None):
-            return None
-        source = FromMessage(message.id, self.place) if message.kind is _SAID else source_of(self)
-        return Shown(message, source, message.tokens)
+        match message.kind:
+            case Kind.SUMMARY | Kind.COMPACTION:
+                return FromSummary(message.id, self.place, message.kind, message.sources)
+            case Kind.SYNTHETIC_PLAN:
+                return FromPlan(message.id, self.place)
+            case Kind.MESSAGE | Kind.MEMORY | Kind.TOOL:
+                return FromMessage(message.id, self.place)
 
 
 def worth_showing(said: Sequence[Placed], analyses: int = 1) -> list[Placed]:
@@ -59,21 +73,18 @@ def analysed(said: Sequence[Placed], turn_id: TurnId | None, analyses: int) -> f
     return frozenset(found)
 
 
-def for_models(placed: Placed) -> Placed:
-    """A message as models are shown it from the next turn on: without what was withheld, or meant for one turn."""
-    shown = as_shown(placed, None)
-    return placed if shown.message is placed.message else Placed(placed.place, shown.message)
+def as_shown(placed: Placed, turn_id: TurnId | None = None, whole: Collection[TurnId] = ()) -> Placed:
+    """A message as a call of this turn is shown it; most are shown as they are stored.
 
-
-def as_shown(placed: Placed, turn_id: TurnId | None, whole: Collection[TurnId] = ()) -> Shown:
-    """A message as a call of this turn is shown it: most are shown as they are stored."""
+    Without a turn: as models are shown it from the next turn on, without what was withheld, or meant for one turn.
+    """
     message = placed.message
-    if message.kind is Kind.SYNTHETIC_PLAN and message.analysis is not None:
-        return _plan(placed, message, whole=message.turn_id in whole)
+    if message.kind is _PLAN and message.analysis is not None:
+        return Placed(placed.place, _plan(message, whole=message.turn_id in whole))
     if placed.withheld and (message.from_client or message.turn_id != turn_id):
-        instead = msgspec.structs.replace(message, parts=_emptied(message))
-        return Shown(instead, source_of(placed), placed.withheld)
-    return Shown(message, source_of(placed), message.tokens)
+        emptied = msgspec.structs.replace(message, parts=_emptied(message), tokens=placed.withheld)
+        return Placed(placed.place, emptied)
+    return placed
 
 
 def _emptied(message: Message) -> tuple[AnyPart, ...]:
@@ -83,19 +94,8 @@ def _emptied(message: Message) -> tuple[AnyPart, ...]:
     return (*calls, *results) or (Text(WITHHELD),)
 
 
-def _plan(placed: Placed, message: Message, *, whole: bool) -> Shown:
+def _plan(message: Message, *, whole: bool) -> Message:
     """The analysis is for the turn that it was made in, as a rule; of earlier ones only the response is shown."""
     tokens = message.tokens if whole else message.tokens - message.analysis_tokens
     text = ForModel(message.analysis or "", message.text).full if whole else message.text
-    return Shown(msgspec.structs.replace(message, parts=(Text(text),), analysis=None), source_of(placed), tokens)
-
-
-def source_of(placed: Placed) -> AnySource:
-    message = placed.message
-    match message.kind:
-        case Kind.SUMMARY | Kind.COMPACTION:
-            return FromSummary(message.id, placed.place, message.kind, message.sources)
-        case Kind.SYNTHETIC_PLAN:
-            return FromPlan(message.id, placed.place)
-        case Kind.MESSAGE | Kind.MEMORY | Kind.TOOL:
-            return FromMessage(message.id, placed.place)
+    return msgspec.structs.replace(message, parts=(Text(text),), analysis=None, tokens=tokens)

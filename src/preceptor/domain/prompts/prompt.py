@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import msgspec
 
 from preceptor.domain.messages.message import Message
-from preceptor.domain.once import once
+from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.source import AnySource
 
 Written = TypeVar("Written")
@@ -18,14 +19,6 @@ class Segment(msgspec.Struct, frozen=True, rename="camel"):
     """A piece of text and where it came from."""
 
     text: str
-    source: AnySource
-    tokens: int
-
-
-class Shown(msgspec.Struct, frozen=True, rename="camel", dict=True):
-    """A message as the model is shown it. It may say less than the one that is stored, never more."""
-
-    message: Message
     source: AnySource
     tokens: int
 
@@ -61,7 +54,8 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
 
     system: tuple[Segment, ...]
     """Joined without anything between them: one leading system message."""
-    shown: tuple[Shown, ...]
+    shown: tuple[Placed, ...]
+    """Each message as the model is shown it: it may say less than the one that is stored, never more."""
     tail: tuple[Segment, ...] = ()
     """The engine's closing words, joined by blank lines: one user message that is never stored."""
     tools: tuple[ToolSpec, ...] = ()
@@ -94,7 +88,7 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
         """All of it: the sum of the pieces, and nothing besides."""
         return self._tokens
 
-    @once
+    @cached_property
     def _tokens(self) -> int:
         pieces = (*self.system, *self.shown, *self.tail, *self.tools)
         return sum([piece.tokens for piece in pieces]) + self.overhead

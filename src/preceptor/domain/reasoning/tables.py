@@ -35,6 +35,10 @@ class ShownTable(Value):
     markdown: str
 
 
+class Tables(Value):
+    items: tuple[ShownTable, ...]
+
+
 class TableTest(Value):
     """A case to decide: the value of each input. A number that is left out is unknown."""
 

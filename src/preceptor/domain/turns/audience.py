@@ -68,6 +68,7 @@ def user_fact(kind: str, fact: Any) -> Any:
             return {"viewId": view.view_id, "change": view.change}
         case MessageStarted():
             begun = {"id": fact.message_id, "role": Role.ASSISTANT, "kind": Kind.MESSAGE, "parts": ()}
-            return {"messageId": fact.message_id, **begun, "spanId": fact.span_id}
+            empty = {"instructions": (), "tokens": 0}
+            return {"messageId": fact.message_id, **begun, **empty, "spanId": fact.span_id}
         case _:
             return {} if kind == "turn.accepted" else fact

@@ -175,9 +175,11 @@ def _speak(turn: Turn, lane: Lane) -> Step:
                 return Settle(TurnStatus.COMPLETED)
             return Close(speaker, ClosedBy.ANSWERED if speaker.mark_intermediate else ClosedBy.FINAL)
         if calls_of(turn, speaker) >= turn.limits.calls_per_delegation:
-            return Close(speaker, ClosedBy.LIMIT, f"{turn.limits.calls_per_delegation} calls were all it had")
+            calls = turn.limits.calls_per_delegation
+            return Close(speaker, ClosedBy.LIMIT, recorded("%(count)s calls were all it had", count=calls))
         if turn.iterations >= turn.limits.iterations:
-            return Close(speaker, ClosedBy.LIMIT, f"the turn's {turn.limits.iterations} calls are used up")
+            calls = turn.limits.iterations
+            return Close(speaker, ClosedBy.LIMIT, recorded("the turn's %(count)s calls are used up", count=calls))
     elif said_it_all and last is not None and (last.span_id is None or _spoke_for_us(turn, lane)):
         return Settle(TurnStatus.COMPLETED, outcome="iteration_limit" if turn.final_call else None)
     elif turn.final_call and lane.failed is None and not lane.attempts:

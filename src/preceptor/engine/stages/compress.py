@@ -11,7 +11,7 @@ from preceptor.domain.history.strategy import Strategy
 from preceptor.domain.history.summary import SummaryRequest, name_of, request_of, summary_message, summary_text
 from preceptor.domain.ids import CallId, MessageId
 from preceptor.domain.messages.message import Message
-from preceptor.domain.prompts.placed import Placed, for_models
+from preceptor.domain.prompts.placed import Placed, as_shown
 from preceptor.domain.prompts.reply import ModelFailure, Reply
 from preceptor.domain.turns.facts import Compressed, TurnStatus
 from preceptor.domain.turns.step import Settle
@@ -64,7 +64,7 @@ def _given_up(run: Run, fit: Fit, code: str, sentence: str) -> Settle:
 async def _summarise(run: Run, fit: Fit) -> None:
     while fit.cut.spans:
         for span in fit.cut.spans:
-            said = [for_models(fit.placed[entry.seq]) for entry in span.entries]
+            said = [as_shown(fit.placed[entry.seq]) for entry in span.entries]
             fit.learn(span, await _summary(run, fit, said, _model(run, fit)))
         fit.again()
 

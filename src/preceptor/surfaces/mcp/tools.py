@@ -40,6 +40,9 @@ class SendMessage(Arguments):
     message: Annotated[str, Field(min_length=1, max_length=500_000, description="What to say.")]
     agent_id: Id | None = Field(default=None, description=f"Whom to say it to. Default: {DEFAULT_AGENT}.")
     conversation_id: Id | None = Field(default=None, description="Go on with this conversation. Default: a new one.")
+    queue: bool = Field(
+        default=False, description="While another message is answered there, wait for it instead of being refused."
+    )
 
 
 class OfAgent(Arguments):
@@ -86,7 +89,8 @@ async def send_message(rest: Rest, given: SendMessage) -> Told:
     if conversation is None:
         started = await rest.post("/api/conversations", body={"agentId": given.agent_id or DEFAULT_AGENT})
         conversation = str(started["conversationId"])
-    turn = await rest.post("/api/conversations/{}/messages", conversation, body={"content": given.message})
+    body: dict[str, Any] = {"content": given.message, "queue": given.queue}
+    turn = await rest.post("/api/conversations/{}/messages", conversation, body=body)
     ui: dict[str, Any] = turn.get("ui") or {}
     return Told(str(ui.get("response", "")) or f"The turn is {turn['status']}.", turn)
 

@@ -14,7 +14,7 @@ from preceptor.engine.clients import Asked
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.telling import CONVERSATION, Piece, pieces
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn
+from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn, replayed
 from preceptor.surfaces.streams import Streamed
 
 ITEM = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
@@ -56,14 +56,13 @@ async def understood(preceptor: Preceptor, model: str, read: Callable[[], Asked]
 async def answered(
     request: Request, preceptor: Preceptor, asked: Asked, taken: Taken, answer: Answer, *, stream: bool
 ) -> Response:
-    headers = {CONVERSATION: taken.conversation_id}
+    headers = {CONVERSATION: taken.conversation_id, **replayed(taken)}
     if stream:
         told = answer.streamed(_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
         return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
         raise failure_of(ended, replayed=taken.replayed)
-    headers |= {"idempotent-replayed": "true"} if taken.replayed else {}
     return Response(orjson.dumps(answer.whole(ended)), 200, headers, media_type=JSON)
 
 

@@ -20,9 +20,10 @@ from preceptor.surfaces.rest.telling import (
     answered,
     for_users,
     of_turn,
+    replayed,
     sent,
 )
-from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.streams import Left, Streamed
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -35,15 +36,20 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 
 async def begun(request: Request, turn: Coroutine[Any, Any, Taken], *, queue: bool) -> Taken:
     """A turn, once it is accepted. One that has to wait for others does so while someone waits for it."""
-    return await (request.app.state.streams.while_wanted(request.receive, turn) if queue else turn)
+    if not queue:
+        return await turn
+    if await request.is_disconnected():  # while their files were taken in
+        turn.close()
+        raise Left
+    return await request.app.state.streams.while_wanted(request.receive, turn)
 
 
 async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, background: bool) -> Response:
     if background:
-        return accepted(taken.conversation_id, taken.turn_id)
+        return accepted(taken)
     if EVENT_STREAM in request.headers.get("accept", ""):
         batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
-        return Streamed(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS)
+        return Streamed(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS | replayed(taken))
     return answered(taken, await preceptor.turns.settled(taken))
 
 

@@ -1,6 +1,8 @@
 """Reading what a request brings: its headers, and its body as strict JSON."""
 
 import asyncio
+from collections.abc import Coroutine, Generator
+from types import coroutine
 from typing import Any
 
 from fastapi import Request
@@ -31,22 +33,46 @@ async def read_body(request: Request, limit: int) -> bytes:
     declared = first(request, b"content-length", "0")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
         raise TooLarge(limit)
-    chunks: list[bytes] = []
-    size, more = 0, True
+    reading = _read(request, limit)
+    try:
+        awaited = reading.send(None)
+    except StopIteration as done:
+        return done.value  # it came together with its head, as most do: there is nothing to time
     try:
         async with asyncio.timeout(BODY_PATIENCE):
-            while more:
-                message = await request.receive()
-                if message["type"] == "http.disconnect":
-                    raise SlowBody
-                chunks.append(message.get("body", b""))
-                size += len(chunks[-1])
-                more = message.get("more_body", False)
-                if size > limit:
-                    raise TooLarge(limit)
+            return await _going_on(reading, awaited)
     except TimeoutError:
         raise SlowBody from None
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    chunks: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise SlowBody
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        more = message.get("more_body", False)
+        if size > limit:
+            raise TooLarge(limit)
     return b"".join(chunks)
+
+
+@coroutine
+def _going_on(reading: Coroutine[Any, Any, bytes], awaited: Any) -> Generator[Any, Any, bytes]:
+    """Go on with what has begun already, and waits for something."""
+    try:
+        while True:
+            try:
+                told = yield awaited
+            except BaseException as error:  # noqa: BLE001 - whatever ends the waiting, it is for what waits
+                awaited = reading.throw(error)
+            else:
+                awaited = reading.send(told)
+    except StopIteration as done:
+        return done.value
 
 
 def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:

@@ -61,9 +61,9 @@ async def change(
 
 @router.delete("/{conversation_id}", status_code=204)
 @needs(Permission.CONVERSATION_WRITE)
-async def archive(conversation_id: Name, preceptor: ThePreceptor) -> None:
+async def archive(conversation_id: Name, preceptor: ThePreceptor, if_match: IfMatch) -> None:
     """Archive a conversation: it leaves the lists, and nothing of it is deleted."""
-    await preceptor.conversations.archive(ConversationId(conversation_id))
+    await preceptor.conversations.archive(ConversationId(conversation_id), if_match)
 
 
 @router.get("/{conversation_id}/events", responses=STREAM, response_class=StreamingResponse)

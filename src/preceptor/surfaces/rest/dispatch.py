@@ -25,6 +25,10 @@ class Found(msgspec.Struct, frozen=True):
     """Of the path's parameters."""
 
 
+Match = tuple[Found, tuple[str, ...]]
+"""An operation, and what the path has for its parameters."""
+
+
 class Place:
     """A place in the tree of paths: what ends here, by method, and what goes on from here."""
 
@@ -41,9 +45,7 @@ class Place:
         self.anything = self.anything or Place()
         return self.anything
 
-    def find(
-        self, method: str, path: list[str], at: int, told: tuple[str, ...]
-    ) -> tuple[Found, tuple[str, ...]] | None:
+    def find(self, method: str, path: list[str], at: int = 0, told: tuple[str, ...] = ()) -> "Match | None":
         """What is spelled out comes before what has an id there."""
         if at == len(path):
             end = self.ends.get(method)
@@ -64,6 +66,8 @@ class Dispatch:
         self.serving = serving
         self.metrics = metrics
         self.paths = Place()
+        self.spelled: dict[tuple[str, str], Match] = {}
+        """By method and path, where that has no parameters."""
         for operation in operations:
             place, segments = self.paths, operation.path_format.split("/")
             for segment in segments:
@@ -72,9 +76,11 @@ class Dispatch:
             found = Found(operation, operation.get_route_handler(), names)
             for method in operation.methods or ():
                 place.ends.setdefault(method, found)
+                if not names:
+                    self.spelled.setdefault((method, operation.path_format), (found, ()))
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        found = self.paths.find(scope["method"], scope["path"].split("/"), 0, ()) if scope["type"] == "http" else None
+        found = self._found(scope["method"], scope["path"]) if scope["type"] == "http" else None
         if found is None:
             await self.app(scope, receive, send)
             return
@@ -88,6 +94,9 @@ class Dispatch:
             self._count(error)
             response = answer(request, error)
         await response(scope, receive, send)
+
+    def _found(self, method: str, path: str) -> Match | None:
+        return self.spelled.get((method, path)) or self.paths.find(method, path.split("/"))
 
     def _count(self, error: Exception) -> None:
         """What an operator watches for, beside the statuses that are counted anyway."""

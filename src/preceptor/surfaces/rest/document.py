@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -22,8 +22,14 @@ _ERRORS = {
     "4XX": "Another refusal; `code` says which.",
     "5XX": "Another failure; `code` says which.",
 }
-_HEADERS = {
+_HEADERS: dict[str, dict[str, Any]] = {
     "ETag": {"description": "Send it back as If-Match.", "schema": {"type": "string"}},
+    "Idempotent-Replayed": {
+        "description": "`true`: this key was sent before, and nothing was done again.",
+        "required": False,
+        "schema": {"const": "true"},
+    },
+    "Location": {"description": "Where it can be read.", "schema": {"type": "string", "format": "uri-reference"}},
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
     "X-Request-Id": {"description": "Names this request in our log.", "schema": {"type": "string"}},
 }
@@ -67,12 +73,26 @@ def _complete(operation: dict[str, Any], route: Operation) -> None:
     for status, response in responses.items():
         names = ["X-Request-Id"]
         names += ["Retry-After"] if status in {"429", "503"} else []
-        names += ["ETag"] if status < "300" and hasattr(route.response_model, "etag") else []
+        names += ["Location"] if status == "202" and "content" in response else []
+        names += ["Idempotent-Replayed"] if status < "300" and _once(operation) else []
         response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        response["headers"] |= _tag(route.response_model) if status < "300" else {}
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _never_null(parameter["schema"])
     if route.needs is not None:
         operation["security"] = [{"key": []}]
+
+
+def _tag(answer: Any) -> dict[str, Any]:
+    """The ETag of an answer. Where it may be one of several things, perhaps not all of them have one."""
+    having = [hasattr(kind, "etag") for kind in get_args(answer) or (answer,)]
+    if all(having):
+        return {"ETag": {"$ref": "#/components/headers/ETag"}}
+    return {"ETag": {**_HEADERS["ETag"], "required": False}} if any(having) else {}
+
+
+def _once(operation: dict[str, Any]) -> bool:
+    return any(parameter["name"] == "idempotency-key" for parameter in operation.get("parameters", ()))
 
 
 def _never_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,18 +9,21 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from preceptor.domain.errors import PreceptorError
+from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.value import VISIBLE_TEXT
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
 _BLANK = "There must be something in it that can be seen"
 _LISTS = re.compile(r"^(?:Tuple|List|Set|Frozenset) should have at (least \d+ items?|most \d+ items?) after validation")
 """A list is one to whoever sends it, whatever it becomes here."""
+EVERYWHERE = "/"
+"""The request as a whole."""
 _STATUS_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 def render(request: Request, problem: Problem, headers: dict[str, str] | None = None) -> Response:
-    told = problem.model_copy(update={"request_id": getattr(request.state, "request_id", None)})
+    complaints = problem.errors or (_whole(problem) if problem.code == Invalid.code else None)
+    told = problem.model_copy(update={"request_id": getattr(request.state, "request_id", None), "errors": complaints})
     if request.url.path.startswith("/v1/"):
         told = told.model_copy(update={"error": openai_error(problem)})
     body = told.model_dump_json(exclude_none=True)
@@ -45,7 +48,12 @@ def _complaint(said: dict[str, Any]) -> Complaint:
     where = pointer(path) if place == "body" else str(path[0])
     message = str(said["msg"]).removeprefix("Value error, ").removesuffix(".")
     message = _LISTS.sub(r"There must be at \1", message)
-    return Complaint(path=where or "/", message=_BLANK if VISIBLE_TEXT in message else message)
+    return Complaint(path=where or EVERYWHERE, message=_BLANK if VISIBLE_TEXT in message else message)
+
+
+def _whole(problem: Problem) -> tuple[Complaint]:
+    """What is wrong with a request where no place in it can be named."""
+    return (Complaint(path=EVERYWHERE, message=problem.detail.removesuffix(".")),)
 
 
 def pointer(path: list[str | int]) -> str:

@@ -39,9 +39,9 @@ async def change(server_id: Name, change: McpServerChange, preceptor: ThePrecept
 
 @router.delete("/{server_id}", status_code=204)
 @needs(Permission.SETTINGS_MANAGE)
-async def remove(server_id: Name, preceptor: ThePreceptor) -> None:
+async def remove(server_id: Name, preceptor: ThePreceptor, if_match: IfMatch) -> None:
     """Forget an MCP server, or, of one of the operator's, your approvals."""
-    await preceptor.mcp_servers.remove(server_id)
+    await preceptor.mcp_servers.remove(server_id, if_match)
 
 
 @router.post("/{server_id}/refresh")

@@ -39,9 +39,9 @@ async def change(provider_id: Name, change: ProviderChange, preceptor: ThePrecep
 
 @router.delete("/{provider_id}", status_code=204)
 @needs(Permission.SETTINGS_MANAGE)
-async def remove(provider_id: Name, preceptor: ThePreceptor) -> None:
+async def remove(provider_id: Name, preceptor: ThePreceptor, if_match: IfMatch) -> None:
     """Forget a provider and its key."""
-    await preceptor.providers.remove(provider_id)
+    await preceptor.providers.remove(provider_id, if_match)
 
 
 @router.post("/{provider_id}/test")

@@ -6,9 +6,8 @@ from fastapi import Query
 
 from preceptor.domain.ids import AgentId
 from preceptor.domain.ownership import Permission
-from preceptor.domain.reasoning.tables import Decided, ShownTable, TableTest
+from preceptor.domain.reasoning.tables import Decided, Tables, TableTest
 from preceptor.domain.times import Moment
-from preceptor.domain.value import Value
 from preceptor.engine.reasoning import BackTest, Metrics, Outcome, Period
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
@@ -19,10 +18,6 @@ AnAgent = Annotated[
     str | None, Query(alias="agentId", description="With its own thresholds.", max_length=128, pattern=r"^[^\x00]+$")
 ]
 Id = Annotated[str | None, Query(alias="instructionId", max_length=128, pattern=r"^[^\x00]+$")]
-
-
-class Tables(Value):
-    items: tuple[ShownTable, ...]
 
 
 @router.get("/decision-tables")

@@ -78,6 +78,15 @@ class SentDirective(Value):
     mark_intermediate: bool = Field(default=True, description="False: what the specialist answers is the answer.")
 
 
+Queue = Annotated[
+    bool,
+    Field(
+        description="While another turn runs in this conversation, wait for it instead of being refused: in the order "
+        "in which messages come, and with at most seven before it. Nothing is kept of a message that waits."
+    ),
+]
+
+
 class SentMessage(Value):
     """What a user says."""
 
@@ -87,11 +96,7 @@ class SentMessage(Value):
     )
     parameters: RequestParameters | None = None
     background: bool = Field(default=False, description="Answer at once, with the turn still running.")
-    queue: bool = Field(
-        default=False,
-        description="While another turn runs in this conversation, wait for it instead of being refused: in the order "
-        "in which messages come, and with at most seven before it. Nothing is kept of a message that waits.",
-    )
+    queue: Queue = False
     instructions: Annotated[tuple[SentDirective, ...], Field(max_length=1)] = Field(
         default=(), description="Directives; whoever sends one needs the permission `delegate`, and so does the agent."
     )
@@ -112,6 +117,7 @@ class AnsweredAgain(Value):
     )
     parameters: RequestParameters | None = None
     background: bool = Field(default=False, description="Answer at once, with the turn still running.")
+    queue: Queue = False
 
 
 class EditedMessage(SentMessage):

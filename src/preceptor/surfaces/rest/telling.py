@@ -9,11 +9,11 @@ import orjson
 from fastapi.responses import Response
 
 from preceptor.app import Preceptor
-from preceptor.domain.ids import ConversationId, TurnId
+from preceptor.domain.ids import ConversationId
 from preceptor.domain.log import Event
 from preceptor.domain.times import from_micros
 from preceptor.domain.turns.audience import user_fact
-from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
+from preceptor.domain.turns.facts import TERMINAL, Ended, MessageStarted, TurnStatus, fact_of
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
 
@@ -67,6 +67,8 @@ def for_users(event: Event) -> bytes:
     if isinstance(fact, Ended):
         return _frame(event, msgspec.json.encode(answer_of(ConversationId(event.stream), fact)))
     told = user_fact(event.kind, fact)
+    if isinstance(fact, MessageStarted):
+        told |= {"conversationId": event.stream, "createdAt": from_micros(event.at)}
     return b"" if told is None else _frame(event, msgspec.json.encode(told))
 
 
@@ -74,7 +76,7 @@ def _frame(event: Event, body: bytes) -> bytes:
     label: dict[str, Any] = {"seq": event.seq, "at": from_micros(event.at)}
     if event.kind not in SAY_THEIR_TURN:
         label["turnId"] = event.turn
-    written = orjson.dumps(label)
+    written = orjson.dumps(label, option=orjson.OPT_UTC_Z)
     data = written if body == b"{}" else written[:-1] + b"," + body[1:]
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.kind.encode(), data)
 
@@ -113,11 +115,12 @@ def answered(taken: Taken, ended: Ended) -> Response:
     return Response(body, 200, replayed(taken), media_type=JSON)
 
 
-def replayed(taken: Taken) -> dict[str, str] | None:
+def replayed(taken: Taken) -> dict[str, str]:
     """The header that says: this was asked for before."""
-    return {"idempotent-replayed": "true"} if taken.replayed else None
+    return {"idempotent-replayed": "true"} if taken.replayed else {}
 
 
-def accepted(conversation_id: ConversationId, turn_id: TurnId) -> Response:
-    body = {"turnId": turn_id, "conversationId": conversation_id, "status": TurnStatus.RUNNING}
-    return Response(msgspec.json.encode(body), 202, {"Location": f"/api/turns/{turn_id}"}, media_type=JSON)
+def accepted(taken: Taken) -> Response:
+    body = {"turnId": taken.turn_id, "conversationId": taken.conversation_id, "status": TurnStatus.RUNNING}
+    headers = {"Location": f"/api/turns/{taken.turn_id}", **replayed(taken)}
+    return Response(msgspec.json.encode(body), 202, headers, media_type=JSON)

@@ -52,9 +52,9 @@ async def regenerate(
     """Answer a question again, the last one unless another is named. A new view begins there; the old one stays."""
     named = None if again.message_id is None else MessageId(again.message_id)
     where = Again(Change.REGENERATED, named)
-    here, background = ConversationId(conversation_id), again.background
-    taken = await preceptor.turns.begin(here, (), again.parameters, where, background=background)
-    return await answer(request, preceptor, taken, background=background)
+    here, later, queue = ConversationId(conversation_id), again.background, again.queue
+    turn = preceptor.turns.begin(here, (), again.parameters, where, background=later, queue=queue)
+    return await answer(request, preceptor, await begun(request, turn, queue=queue), background=later)
 
 
 @router.post("/edit", response_model=TurnAnswer, responses=ANSWERS)

@@ -56,9 +56,9 @@ async def change(webhook_id: Name, change: WebhookChange, preceptor: ThePrecepto
 
 @router.delete("/{webhook_id}", status_code=204)
 @needs(Permission.SETTINGS_MANAGE)
-async def remove(webhook_id: Name, preceptor: ThePreceptor) -> None:
+async def remove(webhook_id: Name, preceptor: ThePreceptor, if_match: IfMatch) -> None:
     """Forget a webhook, its secret, and what was sent to it."""
-    await preceptor.webhooks.remove(webhook_id)
+    await preceptor.webhooks.remove(webhook_id, if_match)
 
 
 @router.post("/{webhook_id}/rotate")

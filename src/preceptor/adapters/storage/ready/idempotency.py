@@ -8,9 +8,9 @@ ADD = Statement(
     ("org", "key", "fingerprint", "answer", "created"),
 )
 ERASE = Statement(
-    'UPDATE idempotency SET answer=? WHERE idempotency.org = ? AND idempotency."key" = ? AND idempotency.created = ?',
-    'UPDATE idempotency SET answer=%s WHERE idempotency.org = %s::VARCHAR COLLATE "C" AND idempotency.key = %s::VARCHAR COLLATE "C" AND idempotency.created = %s::BIGINT',
-    ("given", "org", "named", "then"),
+    'UPDATE idempotency SET fingerprint=?, answer=? WHERE idempotency.org = ? AND idempotency."key" = ? AND idempotency.created = ?',
+    'UPDATE idempotency SET fingerprint=%s::VARCHAR, answer=%s WHERE idempotency.org = %s::VARCHAR COLLATE "C" AND idempotency.key = %s::VARCHAR COLLATE "C" AND idempotency.created = %s::BIGINT',
+    ("asked", "given", "org", "named", "then"),
 )
 FIND = Statement(
     'SELECT idempotency.fingerprint, idempotency.answer \nFROM idempotency \nWHERE idempotency.org = ? AND idempotency."key" = ? AND idempotency.created > ?',

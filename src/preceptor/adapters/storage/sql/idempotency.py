@@ -23,7 +23,7 @@ KEPT_ABOUT = compiled(select(about.c.key, about.c.created).where(mine(about), ab
 ERASE = compiled(
     update(idempotency)
     .where(mine(idempotency), idempotency.c.key == bindparam("named"), idempotency.c.created == bindparam("then"))
-    .values(answer=bindparam("given"))
+    .values(answer=bindparam("given"), fingerprint=bindparam("asked"))
 )
 FORGET_ONE = compiled(
     delete(idempotency).where(
