@@ -119,3 +119,39 @@ def test_which_models_answer_for_an_agent_is_said_and_changed(on: Cli):
     assert on("agents", "change", "support", "--no-fallback", "--json").json["fallbackModels"] == []
     wrong = on("agents", "change", "support", "--model", "gpt")
     assert (wrong.code, "is not the name of a model" in wrong.err) == (2, True)
+
+
+def test_what_a_turn_of_an_agent_may_take_and_how_it_is_guarded_and_planned_are_said_and_changed(on: Cli):
+    how = ("--budget", "tokens=2000", "--budget", "seconds=60", "--guard", "report", "--sgr", "off", "--carry-over")
+    made = on("agents", "create", "careful", "Careful", *how, "--json").json
+    assert (made["budget"]["tokens"], made["budget"]["seconds"]) == (2000, 60)
+    assert (made["guard"]["mode"], made["sgr"]["enabled"], made["carryOver"]) == ("report", "false", True)
+    more = ("--budget", "tokens=3000", "--guard", "on-error=continue", "--sgr", "thresholds.spamScore=0.9")
+    changed = on("agents", "change", "careful", *more, "--no-carry-over", "--json").json
+    assert (changed["budget"]["tokens"], changed["budget"]["seconds"], changed["carryOver"]) == (3000, 60, False)
+    assert (changed["guard"]["mode"], changed["guard"]["onError"]) == ("report", "continue")
+    assert (changed["sgr"]["enabled"], changed["sgr"]["thresholds"]["spamScore"]) == ("false", 0.9)
+    told = on("agents", "show", "careful").out
+    assert "budget: tokens=3000, seconds=60" in told
+    assert "mode=report, onError=continue" in told
+    back = on("agents", "change", "careful", "--budget", "default", "--guard", "default", "--sgr", "default")
+    assert back.out == "careful answers with the default model.\n"
+    assert on("agents", "show", "careful", "--json").json["guard"] is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (("--guard", "strict"), "--guard is on, off, enforce, report, NAME=VALUE"),
+        (("--budget", "2000"), "--budget is NAME=VALUE"),
+        (("--sgr", "default", "--sgr", "on"), "stands alone"),
+        (("--budget", "tokens=many"), "/budget/tokens"),
+        (("--guard", "colour=blue"), "colour"),
+    ],
+)
+def test_an_option_that_means_nothing_is_wrong_usage_and_changes_nothing(on: Cli, wrong: tuple[str, ...], why: str):
+    before = on("agents", "show", "assistant", "--json").json["revision"]
+    told = on("agents", "change", "assistant", *wrong)
+    assert told.code == 2
+    assert why in " ".join(told.err.replace("│", " ").split())
+    assert on("agents", "show", "assistant", "--json").json["revision"] == before

@@ -8,6 +8,7 @@ import typer
 from preceptor.surfaces.cli.connection import Declined, api
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, warn
 from preceptor.surfaces.cli.library import find, find_version
+from preceptor.surfaces.cli.policies import Budget, CarryOver, Guard, Sgr, policies, told
 
 app = typer.Typer(no_args_is_help=True, help="Agents: make them, give them instructions, see what they are told.")
 
@@ -63,6 +64,8 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
     say((found["agentId"], "bold"), f"  {found['name']}, {found['role']}")
     if found["permissions"]:
         say(f"May: {', '.join(found['permissions'])}")
+    for line in told(found):
+        say(line)
     for warning in found["warnings"]:
         warn(warning["sentence"])
     columns = ("instruction", "type", "version", "pin", "priority", "state", "id")
@@ -70,30 +73,45 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def change(
+def change(  # noqa: PLR0913, PLR0917 - the options of a command
     agent: Agent,
     model: Model = None,
     fallback: Fallback = None,
     no_fallback: Annotated[bool, typer.Option("--no-fallback", help="Ask no other model in its place.")] = False,
+    budget: Budget = None,
+    guard: Guard = None,
+    sgr: Sgr = None,
+    carry_over: CarryOver = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change which model answers for an agent, and which are asked in its place when it cannot.
+    """Change how an agent answers: with which models, at what cost, how it is guarded and how it plans.
 
-    [bold]Example[/bold]
+    What is not named stays as it is.
+
+    [bold]Examples[/bold]
       preceptor agents change support --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5 --fallback local
+      preceptor agents change support --budget tokens=20000 --budget seconds=60 --carry-over
+      preceptor agents change support --guard report --guard answers=true --sgr thresholds.spamScore=0.9
+      preceptor agents change support --guard default --budget default
     """
     from preceptor.settings import Settings
 
-    news: dict[str, Any] = _said(model=model, fallbackModels=fallback)
+    news: dict[str, Any] = _said(model=model, fallbackModels=fallback, carryOver=carry_over)
     if no_fallback:
         news["fallbackModels"] = []
+    wanted = {"budget": budget, "guard": guard, "sgr": sgr}
+    policies({}, **wanted)  # what cannot be meant is told before anything is asked
     with api(Settings.load()) as preceptor:
-        made = preceptor.patch(_path(agent), news)
+        before: dict[str, Any] = preceptor.get(_path(agent)) if any(wanted.values()) else {}
+        etag = {"etag": f'"{before["revision"]}"'} if before else {}
+        made = preceptor.patch(_path(agent), news | policies(before, **wanted), **etag)
     if as_json:
         say_json(made)
         return
     others = ", then ".join(made["fallbackModels"])
     say(f"{agent} answers with {made['model'] or 'the default model'}{f', else with {others}' if others else ''}.")
+    for line in told(made):
+        say(line)
 
 
 @app.command()
@@ -108,6 +126,10 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
     ] = None,
     model: Model = None,
     fallback: Fallback = None,
+    budget: Budget = None,
+    guard: Guard = None,
+    sgr: Sgr = None,
+    carry_over: CarryOver = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an agent.
@@ -115,12 +137,15 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
     [bold]Examples[/bold]
       preceptor agents create support "Support" --role assistant
       preceptor agents create support "Support" --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5
+      preceptor agents create support "Support" --budget seconds=60 --guard report --sgr off --carry-over
     """
     from preceptor.settings import Settings
 
     wanted: dict[str, Any] = {"agentId": agent_id, "name": name, "permissions": permission or []}
+    wanted |= _said(role=role, model=model, fallbackModels=fallback, carryOver=carry_over)
+    wanted |= policies({}, budget=budget, guard=guard, sgr=sgr)
     with api(Settings.load()) as preceptor:
-        made = preceptor.post("/api/agents", wanted | _said(role=role, model=model, fallbackModels=fallback))
+        made = preceptor.post("/api/agents", wanted)
     if as_json:
         say_json(made)
     else:

@@ -21,6 +21,10 @@ def chat(
     ] = None,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="Whom to talk with. Default: assistant.")] = None,
     conversation: Annotated[str | None, typer.Option(metavar="ID", help="Go on with this conversation.")] = None,
+    queue: Annotated[
+        bool,
+        typer.Option("--queue", help="While another message is answered there, wait for it instead of being refused."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Talk with an agent. Answers appear as they are written; Ctrl-C stops one, and a second time leaves.
@@ -32,7 +36,7 @@ def chat(
       preceptor chat
       preceptor chat "Where is my order?" --agent support
       preceptor chat < letter.txt > answer.txt
-      preceptor chat "And now?" --conversation 01a1e295-18f3-723d-bb9f-ca7802f2bfd3 --json
+      preceptor chat "And now?" --conversation 01a1e295-18f3-723d-bb9f-ca7802f2bfd3 --queue --json
     """
     from preceptor.settings import Settings
 
@@ -43,7 +47,7 @@ def chat(
     with api(Settings.load()) as preceptor:
         if conversation is not None:
             preceptor.get(f"/api/conversations/{quote(conversation, safe='')}")
-        talk = Talk(preceptor, agent or DEFAULT, conversation)
+        talk = Talk(preceptor, agent or DEFAULT, conversation, queue=queue)
         if text is None and sys.stdin.isatty():
             _converse(talk)
         elif not _say_once(talk, _given(text), as_json=as_json):

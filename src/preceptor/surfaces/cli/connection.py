@@ -66,8 +66,8 @@ class Api(msgspec.Struct, frozen=True):
         """Change what has not changed since it was read, if an ETag is given."""
         return self._ask("PUT", path, etag, json=body)
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._ask("PATCH", path, json=body)
+    def patch(self, path: str, body: Mapping[str, Any], etag: str = AS_IT_IS) -> Any:
+        return self._ask("PATCH", path, etag, json=body)
 
     def delete(self, path: str) -> None:
         self._ask("DELETE", path)

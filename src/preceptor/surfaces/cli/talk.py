@@ -9,6 +9,7 @@ from preceptor.surfaces.cli.connection import Api, Declined
 from preceptor.surfaces.cli.telling import Teller
 
 DEFAULT = "assistant"
+UNSAID = {"status": "cancelled", "sentence": "It was still waiting for others, so it was not said."}
 
 
 class Talk(msgspec.Struct):
@@ -19,6 +20,8 @@ class Talk(msgspec.Struct):
     conversation: str | None = None
     last: dict[str, Any] | None = None
     """The turn before."""
+    queue: bool = False
+    """Whether to wait while another turn runs in the conversation."""
 
     @property
     def path(self) -> str:
@@ -28,12 +31,22 @@ class Talk(msgspec.Struct):
         return f"/api/conversations/{quote(str(self.conversation), safe='')}"
 
     def say(self, text: str, teller: Teller) -> dict[str, Any]:
-        """Say it and hear what comes of it. Ctrl-C cancels the turn."""
-        path = self.path
+        """Say it and hear what comes of it. Ctrl-C cancels the turn; while it waits for others, only the waiting."""
+        path, heard = self.path, list[str]()
+
+        def hear(event: str, data: dict[str, Any]) -> None:
+            heard.append(event)
+            teller.hear(event, data)
+
         try:
-            self.api.follow(f"{path}/messages", {"content": text}, teller.hear)
+            self.api.follow(f"{path}/messages", {"content": text} | ({"queue": True} if self.queue else {}), hear)
         except KeyboardInterrupt:
-            teller.hear("turn.cancelled", self._cancelled())
+            mine = heard or not self.queue
+            teller.hear("turn.cancelled", self._cancelled() if mine else UNSAID)
+        except Declined as declined:
+            if self.queue or declined.problem != "turn_in_progress":
+                raise
+            raise Declined(declined.status, declined.problem, f"{declined} With --queue it waits.") from None
         self.last = teller.turn
         return teller.turn
 
