@@ -222,6 +222,8 @@ def test_a_template_is_filled_in_with_a_preview(site: Site, tab: Page):
 def test_tables_count_what_fired_and_decide_a_case(site: Site, tab: Page):
     site.talk("¿Tell me of the lottery")
     tab.goto(f"{site.url}/decision-tables")
+    expect(tab.get_by_role("columnheader", name="Fired")).to_have_count(0)
+    tab.get_by_label("Count what fired").select_option("1")
     spam = tab.locator("#DT-002").get_by_role("row", name=re.compile("^spam"))
     fired = site.api("GET", "/api/reasoning/metrics")["fired"]["DT-002"]
     expect(spam.get_by_role("cell").last).to_have_text(str(fired["spam"]))

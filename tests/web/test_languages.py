@@ -131,12 +131,30 @@ def test_every_sentence_of_the_record_is_known_again_with_what_was_filled_in():
         ("'A' 1.0.0 is draft and does not speak. Activate it, or pin another version.", "состояние: черновик"),
         ("Step 2 (Look) failed: The execution was over.", "Шаг 2 (Look) — сбой: Выполнение было завершено."),
         ("The execution was over. Ask the provider.", "The execution was over. Ask the provider."),
+        ("20 calls were all it had", "вызовов у него было всего 20"),
+        ("Restored 1.0.0-rc.1.", "Восстановлена версия 1.0.0-rc.1."),
+        ("Restored the old tone.", "Restored the old tone."),
+        (
+            "The model m.1 cannot be reached. Check its address, and that it runs.",
+            "Модель m.1 недоступна. Проверьте её адрес и что она запущена.",
+        ),
+        (
+            "The model's server answered 503. Try again later.",
+            "Сервер модели ответил 503. Попробуйте позже.",
+        ),
         ("Too many messages", "Too many messages"),
         ("The model is overloaded.", "The model is overloaded."),
     ],
 )
 def test_what_the_record_says_is_said_again_and_what_a_provider_says_stays(english: str, russian: str):
     assert russian in recalled(SPEAKERS["ru"], english)
+
+
+def test_a_sentence_that_was_noted_without_its_full_stop_is_said_without_it():
+    for sentence in ("The turn took longer than the 3 s it had.", "The execution was over. The execution was over."):
+        russian = recalled(SPEAKERS["ru"], sentence)
+        assert russian != sentence
+        assert recalled(SPEAKERS["ru"], sentence[:-1]) == russian[:-1]
 
 
 def test_nobody_is_shown_a_code_in_the_place_of_a_reason():

@@ -14,6 +14,7 @@ from preceptor.surfaces.web.views.wording import LABELS
 
 BLANK = re.compile(r"%\((\w+)\)s")
 NUMBER = re.compile(r"\d[\d.e+-]*%?")
+VERSION = re.compile(r"\d[\w.+-]*")
 NUMBERS = frozenset(
     {
         "cost",
@@ -74,10 +75,14 @@ def said(speaker: Speaker, text: str) -> str:
 
 
 def _known(speaker: Speaker, text: str) -> str | None:
+    """A sentence may have been noted without its full stop, to stand among others: then it is said without it."""
+    bare = text.removesuffix(".")
     for pattern, pieces in _patterns():
-        found = _blanks(pieces, text)
+        stops = pattern.endswith(".")
+        found = _blanks(pieces, bare if stops else text)
         if found is not None:
-            return speaker.say(pattern, **{name: _shown(speaker, name, value) for name, value in found.items()})
+            told = speaker.say(pattern, **{name: _shown(speaker, name, value) for name, value in found.items()})
+            return told.removesuffix(".") if stops and bare == text else told
     return None
 
 
@@ -94,6 +99,8 @@ def _blanks(pieces: Sequence[str], text: str) -> dict[str, str] | None:
         end = len(text) - len(last) if place + 2 == len(pieces) else text.find(literal, at + 1)
         value = text[at : max(end, at)]
         if not value or (name in NUMBERS and not NUMBER.fullmatch(value)):
+            return None
+        if name == "version" and not VERSION.fullmatch(value):
             return None
         found[name], at = value, end + len(literal)
     return found
@@ -115,7 +122,9 @@ def _shown(speaker: Speaker, name: str, value: object) -> str:
 
 @cache
 def _patterns() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each with its pieces: words, a blank, words, and so on. Those that say most in words of their own come first."""
+    """Each with its pieces: words, a blank, words, and so on, up to its full stop. Those that say most in words of
+    their own come first.
+    """
     known: dict[str, object] = json.loads((WORDS / "recorded.json").read_text(encoding="utf-8"))
     ordered = sorted(known, key=lambda one: len(BLANK.sub("", one)), reverse=True)
-    return tuple((one, tuple(BLANK.split(one))) for one in ordered)
+    return tuple((one, tuple(BLANK.split(one.removesuffix(".")))) for one in ordered)

@@ -21,6 +21,7 @@ from preceptor.engine.branching import Again
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.threads import Thread
 from preceptor.surfaces.problems import problem_of
+from preceptor.surfaces.rest.answering import begun
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
@@ -160,9 +161,11 @@ async def show(conversation_id: Name, request: Request, preceptor: ThePreceptor,
 @needs(Permission.CONVERSATION_WRITE)
 @takes_file
 async def send(conversation_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
-    """Say something. A script is told where to listen; without one the page is shown again."""
-    await preceptor.conversations.get(ConversationId(conversation_id))
-    taken = await preceptor.turns.begin(ConversationId(conversation_id), await _parts(preceptor, form))
+    """Say something. A script is told where to listen, and may wait for that; without one the page is shown again."""
+    named, queue = ConversationId(conversation_id), form.has("queue")
+    await preceptor.conversations.get(named)
+    turn = preceptor.turns.begin(named, await _parts(preceptor, form), queue=queue)
+    taken = await begun(request, turn, queue=queue)
     if PART in request.headers:
         return JSONResponse({"stream": f"/conversations/{conversation_id}/stream?after={taken.first}"}, 202)
     return RedirectResponse(f"/conversations/{conversation_id}#end", 303)

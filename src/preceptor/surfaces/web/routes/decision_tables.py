@@ -47,9 +47,11 @@ SAID = (
 @router.get("")
 @needs(Permission.AGENT_READ)
 async def show(
-    request: Request, preceptor: ThePreceptor, agent: Words = "", days: Words = "1", table: Words = ""
+    request: Request, preceptor: ThePreceptor, agent: Words = "", days: Words = "", table: Words = ""
 ) -> Response:
-    """A case is in the address too: `table`, and a `fact.…` for each of its inputs."""
+    """A case is in the address too: `table`, and a `fact.…` for each of its inputs. What fired is counted if asked for:
+    every turn of the days is read for it.
+    """
     tables = await preceptor.reasoning.tables(agent or None)
     facts = {
         name.removeprefix("fact."): text for name, text in request.query_params.items() if name.startswith("fact.")
@@ -92,7 +94,7 @@ async def _decided(
 
 
 async def _fired(request: Request, preceptor: Preceptor, agent: str, days: str) -> Metrics | None:
-    """For those who may see the records."""
+    """For those who may see the records, and want it."""
     if not look(request).may(Permission.RECORD_READ) or days not in DAYS:
         return None
     since = preceptor.session.world.now() - timedelta(days=int(days))

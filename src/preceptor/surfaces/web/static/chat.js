@@ -27,6 +27,7 @@ if (thread) {
   const toEnd = () => { thread.scrollTop = thread.scrollHeight; };
   const settle = () => { if (stick) toEnd(); jump.hidden = stick || atEnd(); };
   thread.addEventListener("scroll", () => { stick = atEnd(); jump.hidden = stick; }, { passive: true });
+  new ResizeObserver(settle).observe(thread); // what is below it grows and shrinks
   jump.addEventListener("click", () => { stick = true; settle(); thread.focus(); });
 
   // What a reader opened or closed stays so.
@@ -37,7 +38,7 @@ if (thread) {
 
   const busy = (on) => {
     if (on) thread.setAttribute("aria-busy", "true"); else thread.removeAttribute("aria-busy");
-    if (send) send.hidden = on;
+    if (send) send.hidden = false;
     if (stop) stop.hidden = !on;
     if (say) $("#split").classList.toggle("writable", !on);
     status.textContent = on ? status.dataset.busy : status.dataset.done;
@@ -45,43 +46,77 @@ if (thread) {
     const select = $("#select");
     if (select) select.hidden = on || !thread.querySelector(".intermediate");
   };
+  let answering = null; // until the answer that is being written is whole
   const listen = (url) => {
     busy(true);
+    const ended = Promise.withResolvers(), over = () => { answering = null; busy(false); ended.resolve(); };
+    answering = ended.promise;
     follow(url, {
-      onBatch() { trouble(""); settle(); },
+      onBatch() { if (!stays) trouble(""); settle(); },
       onQuiet(seconds) { trouble(status.dataset.quiet.replace("%(num)s", seconds)); },
-      onDone() { busy(false); settle(); },
-      onLost() { busy(false); trouble(status.dataset.lost); },
+      onDone() { over(); settle(); },
+      onLost() { over(); trouble(status.dataset.lost); },
     });
   };
   const box = $("#trouble");
-  const trouble = (text) => { if (box) { box.textContent = text; box.hidden = !text; } };
+  let stays = false; // what was refused is told until the next try, whatever else happens on the page
+  const trouble = (text, refused = false) => { if (box) { box.textContent = text; box.hidden = !text; stays = refused; } };
 
-  const post = (form) => {
+  const post = (form, { also = {}, signal } = {}) => {
     const given = new FormData(form), files = form.enctype === "multipart/form-data";
-    return fetch(form.action, { method: "POST", body: files ? given : new URLSearchParams(given), headers: { "X-Part": "none" } });
+    for (const [name, value] of Object.entries(also)) given.set(name, value);
+    return fetch(form.action, { method: "POST", body: files ? given : new URLSearchParams(given), headers: { "X-Part": "none" }, signal });
+  };
+  // What is sent while an answer is written waits for its end: the request does, so it is taken back by ending that.
+  const area = say?.querySelector("textarea"), attach = say?.querySelector("[type=file]"), waiting = $("#waiting");
+  let queued = null;
+  const written = (text, files) => {
+    area.value = text;
+    attach.files = files;
+    attach.dispatchEvent(new Event("change"));
+  };
+  const waits = (text) => {
+    queued = text ? new AbortController() : null;
+    waiting.querySelector("span").textContent = text;
+    waiting.hidden = !text;
+    return queued?.signal;
   };
   say?.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const area = say.querySelector("textarea"), attach = say.querySelector("[type=file]");
-    if (!area.value.trim() && !attach.files.length) return;
-    send.disabled = true;
+    const text = area.value, files = attach.files, behind = answering !== null;
+    if (send.disabled || (!text.trim() && !files.length)) return; // the one before is on its way
+    if (queued) { trouble(status.dataset.waits, true); return; }
+    send.disabled = !behind;
     trouble("");
+    const label = text.trim() || [...files].map((file) => file.name).join(", ");
+    const sent = behind ? post(say, { also: { queue: "1" }, signal: waits(label) }) : post(say);
+    written("", new DataTransfer().files);
+    let refused = "";
     try {
-      const answer = await post(say), told = await answer.json();
-      if (!answer.ok) { trouble(told.detail); return; }
-      say.reset();
-      attach.dispatchEvent(new Event("change"));
-      $("#nothing")?.remove();
-      $("#undo")?.remove();
-      stick = true;
-      listen(told.stream);
-    } catch {
-      trouble(status.dataset.lost);
+      const answer = await sent, told = await answer.json();
+      if (answer.ok) {
+        if (behind) waits("");
+        trouble("");
+        await answering;
+        $("#nothing")?.remove();
+        $("#undo")?.remove();
+        stick = true;
+        listen(told.stream);
+        return;
+      }
+      refused = behind && told.code === "turn_in_progress" ? status.dataset.full : told.detail;
+    } catch (error) {
+      refused = error.name === "AbortError" ? "" : status.dataset.unsent;
     } finally {
       send.disabled = false;
     }
+    if (behind) waits("");
+    written([text, area.value].filter(Boolean).join("\n\n"), attach.files.length ? attach.files : files);
+    if (!refused) area.focus();
+    trouble(refused, true);
   });
+  waiting?.querySelector("button").addEventListener("click", () => queued?.abort());
+  addEventListener("beforeunload", (event) => { if (queued) event.preventDefault(); });
   stop?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = stop.querySelector("button");

@@ -24,7 +24,8 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   keys.showModal();
 });
-// On narrow screens the rail is a row: where we are is in sight.
+// On narrow screens the rail is a row: where we are is in sight, and where the keyboard is.
 const rail = document.querySelector(".rail"), here = rail?.querySelector("[aria-current]");
 if (here) rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.clientWidth) / 2;
+rail?.addEventListener("focusin", ({ target }) => target.scrollIntoView({ block: "nearest", inline: "nearest" }));
 document.documentElement.dataset.script = "1";

@@ -1,0 +1,77 @@
+"""Small windows, large letters, a keyboard: what a page is about stays in sight and within reach."""
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from preceptor.surfaces.web.rendering import LANGUAGE
+from tests.web.browsing import Site
+from tests.web.library import make
+
+NARROW: ViewportSize = {"width": 390, "height": 844}
+ZOOMED: ViewportSize = {"width": 640, "height": 400}
+"""A window of 1280 by 800 at 200 %."""
+IN_SIGHT = """it => {
+    const box = it.getBoundingClientRect(), middle = [box.left + box.width / 2, box.top + box.height / 2];
+    const top = document.elementFromPoint(...middle);
+    return Boolean(top) && (it.contains(top) || top.contains(it));
+}"""
+"""Whether nothing lies over the middle of it."""
+
+
+def passed(page: Page, times: int) -> list[str]:
+    """What the Tab key leads to and does not show."""
+    hidden: list[str] = []
+    for _ in range(times):
+        page.keyboard.press("Tab")
+        at = page.locator("main :focus, .rail :focus").locator("visible=true")
+        if at.count() and not at.evaluate(IN_SIGHT):
+            hidden.append(at.evaluate("it => `${it.name} ${it.innerText}`.trim()"))
+    return hidden
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, NARROW, ZOOMED])
+def test_no_bar_lies_over_what_has_the_focus(site: Site, tab: Page, size: ViewportSize):
+    tab.set_viewport_size(size)
+    tab.goto(f"{site.url}/instructions/{make(site).family_id}/edit")
+    assert passed(tab, 60) == []
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "vi"])
+def test_a_long_title_leaves_room_for_the_conversation_when_letters_are_large(site: Site, language: str):
+    conversation = site.talk("¿Hello", title="A title that goes on " * 14)
+    chosen = {"name": LANGUAGE, "value": language, "url": site.url}
+    with site.tab(cookies=[*site.cookies, chosen]) as page:
+        for size in (ZOOMED, {"width": 320, "height": 256}, NARROW):
+            page.set_viewport_size({"width": size["width"], "height": size["height"]})
+            page.goto(f"{site.url}/conversations/{conversation}")
+            thread, head = page.locator("#thread").bounding_box(), page.locator("h1").bounding_box()
+            assert thread
+            assert head
+            assert thread["height"] >= 200
+            assert head["height"] <= 48
+            page.locator("#send").scroll_into_view_if_needed()
+            expect(page.locator("#send")).to_be_in_viewport(ratio=0.9)
+
+
+def test_what_is_written_instead_has_the_whole_width_of_a_narrow_screen(site: Site, tab: Page):
+    tab.set_viewport_size(NARROW)
+    tab.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+    tab.get_by_role("link", name="Edit").click()
+    box = tab.locator("#text").bounding_box()
+    assert box
+    assert box["width"] > 300
+
+
+def test_the_composer_ends_where_the_conversation_does(site: Site, tab: Page):
+    tab.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+    sides = [tab.locator(one).bounding_box() for one in (".final", "#send")]
+    ends = [side["x"] + side["width"] for side in sides if side]
+    assert ends[0] == pytest.approx(ends[1], abs=1)
+
+
+def test_what_was_said_last_stays_in_sight_while_a_long_message_is_written(site: Site, tab: Page):
+    tab.goto(f"{site.url}/conversations/{site.talk(*['¿Hello'] * 5)}")
+    expect(tab.locator(".foot").last).to_be_in_viewport()
+    tab.locator("#text").fill("A line\n" * 12)
+    expect(tab.locator(".foot").last).to_be_in_viewport()
+    expect(tab.get_by_role("button", name="Jump to latest")).to_be_hidden()
