@@ -14,6 +14,8 @@ from preceptor.domain.reasoning.visibility import OUTPUTS
 from preceptor.kept_secrets import PREFIX
 from preceptor.settings import Settings
 from preceptor.surfaces.http import create_app
+from tools import fields
+from tools.reference.client import client_page
 from tools.reference.commands import commands_page
 from tools.reference.events import events_page
 from tools.reference.failures import failures_page
@@ -81,12 +83,13 @@ PAGES = {
     REFERENCE / "rest.md": lambda: rest_page(_app()),
     REFERENCE / "values.md": lambda: values_page(_app()),
     REFERENCE / "command-line.md": commands_page,
+    REFERENCE / "python-client.md": client_page,
     REFERENCE / "errors.md": failures_page,
     REFERENCE / "events.md": events_page,
     SITE: configuration,
 }
 
 if __name__ == "__main__":
-    for path, page in PAGES.items():
-        path.write_text(page(), encoding="utf-8")
+    for path, text in [*((path, page()) for path, page in PAGES.items()), *fields.modules().items()]:
+        path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(ROOT)}\n")

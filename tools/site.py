@@ -49,6 +49,7 @@ FIRST = {
     "how-to": [
         "install",
         "connect",
+        "python-client",
         "keep-prompts-in-git",
         "run-an-experiment",
         "replay-traffic",
@@ -71,7 +72,7 @@ FIRST = {
         "web-pages",
         "comparison",
     ],
-    "reference": ["rest", "values", "command-line", "settings", "errors", "events", "decision-tables"],
+    "reference": ["rest", "values", "python-client", "command-line", "settings", "errors", "events", "decision-tables"],
 }
 
 

@@ -111,6 +111,7 @@ def test_the_pages_of_the_reference_are_not_edited_by_hand():
         "openapi.json",
         "rest.md",
         "values.md",
+        "python-client.md",
         "command-line.md",
         "settings.md",
         "errors.md",

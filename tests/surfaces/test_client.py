@@ -1,57 +1,21 @@
 """The Python client against a real server: typed, streaming, and carried out once however often it is sent."""
 
-import re
-from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 
-from preceptor.client import ApiError, AsyncPreceptor, SyncPreceptor, Unreachable
-from preceptor.client.asking import Operation
-from preceptor.client.operations import GROUPS
+from preceptor.client import ApiError, AsyncPreceptor, SyncPreceptor, Unreachable, asking, streams
 from preceptor.domain.agents import ShownAgent
 from preceptor.surfaces.inward import Inward
 from preceptor.testing import Say
 from tests.conftest import ADMIN_KEY
 from tests.serving import serving
-from tests.surfaces.helpers import BODIES, app_of, one_of_everything
+from tests.surfaces.helpers import app_of
 from tests.surfaces.talking import Talk, talking
 from tests.talking import settings_in
-
-Json = dict[str, Any]
-OPERATIONS: list[tuple[str, Operation[Any]]] = [
-    (f"{noun}.{name}", operation)
-    for noun, group in GROUPS.items()
-    for name, operation in vars(group).items()
-    if isinstance(operation, Operation)
-]
-
-
-def documented(app: FastAPI) -> dict[tuple[str, str], Json]:
-    """Every operation by its method and its path without the names in it."""
-    found: dict[tuple[str, str], Json] = {}
-    for path, methods in app.openapi()["paths"].items():
-        for method, told in methods.items():
-            found[method.upper(), re.sub(r"{\w+}", "{}", path)] = told | {"path": path}
-    return found
-
-
-async def test_every_operation_of_the_client_is_one_of_the_document(client: httpx2.AsyncClient):
-    document = documented(app_of(client))
-    for name, operation in OPERATIONS:
-        told = document[operation.method, operation.path]
-        queries = {one["name"] for one in told.get("parameters", ()) if one["in"] == "query"}
-        assert set(operation.query) <= queries, name
-        assert ("requestBody" in told) == (operation.body is not None), name
-        done = next(answer for status, answer in told["responses"].items() if status.startswith("2"))
-        assert ("content" in done) == (operation.answer is not None), name
-    nouns = {path.split("/")[2] for _, path in document if path.startswith("/api/")}
-    known = {operation.path.split("/")[2] for _, operation in OPERATIONS}
-    assert nouns - known <= {"sign-in-links", "attachments", "reasoning", "executions", "replays", "experiments"}
 
 
 @pytest.fixture
@@ -63,41 +27,6 @@ async def talk(tmp_path: Path) -> AsyncGenerator[Talk]:
 def client_of(talk: Talk, **more: Any) -> AsyncPreceptor:
     transport = more.pop("transport", None) or Inward(app_of(talk.client))
     return AsyncPreceptor("http://127.0.0.1", key=ADMIN_KEY, transport=transport, **more)
-
-
-async def test_every_operation_answers_the_client_with_its_type(talk: Talk):
-    """What each operation is shown to accept elsewhere is sent by the client, and what comes is of the type it says."""
-    ids = defaultdict[str, str](lambda: "x", await one_of_everything(talk.client, "everything"))
-    document = documented(app_of(talk.client))
-    declined: dict[str, str] = {}
-    async with client_of(talk, retries=0) as asking:
-        for name, operation in sorted(OPERATIONS, key=lambda one: destruction(*one)):
-            told = document[operation.method, operation.path]
-            named = [ids[one] for one in re.findall(r"{(\w+)}", told["path"])]
-            noun, _, verb = name.partition(".")
-            try:
-                result = await getattr(getattr(asking, noun), verb)(*named, **sendable(told["operationId"], ids))
-            except ApiError as error:
-                declined[name] = error.code
-            else:
-                assert (result is None) == (operation.answer is None), name
-    # One was erased before, the other has a gate that nothing has passed.
-    assert declined == {"conversations.archive": "not_found", "instructions.move_label": "gate_closed"}
-
-
-def destruction(name: str, operation: Operation[Any]) -> int:
-    """What takes something away comes after what looks at it."""
-    order = ("views.compact", "messages.regenerate", "messages.edit", "conversations.erase")
-    last = 10 if name == "instructions.delete" else 9 * (operation.method == "DELETE")
-    return order.index(name) + 1 if name in order else last
-
-
-def sendable(operation: str, ids: dict[str, str]) -> Json:
-    body = BODIES.get(operation, {})
-    filled = {name: value.format_map(ids) if isinstance(value, str) else value for name, value in body.items()}
-    if operation == "views_compact":
-        filled["messageIds"] = [ids["message_id"]]
-    return filled
 
 
 async def test_a_conversation_is_held_with_types(talk: Talk):
@@ -129,7 +58,7 @@ async def test_a_refusal_is_an_error_with_its_code(talk: Talk):
             await preceptor.agents.change("assistant", name="X", if_match='"77"')
         assert stale.value.code == "precondition_failed"
         with pytest.raises(TypeError):
-            await preceptor.keys.revoke("x", name="y")
+            await preceptor.keys.revoke("x", name="y")  # pyright: ignore[reportCallIssue]
 
 
 async def test_a_key_of_a_provider_is_sent_as_it_is_and_hidden_otherwise(talk: Talk):
@@ -184,26 +113,23 @@ class Cut(httpx2.AsyncByteStream):
 
 
 @pytest.fixture
-def without_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """How long to wait is the policy's to say; that it is asked is what matters here."""
 
-    def install(module: Any) -> None:
-        real = module.wait_before
+    def install() -> None:
+        real = asking.wait_before
 
         def at_once(attempt: int, response: httpx2.Response | None) -> float | None:
             return None if real(attempt, response) is None else 0.0
 
-        monkeypatch.setattr(module, "wait_before", at_once)
+        for module in (asking, streams):
+            monkeypatch.setattr(module, "wait_before", at_once)
 
     return install
 
 
-async def test_what_got_no_answer_is_sent_again_and_carried_out_once(
-    talk: Talk, without_waiting: Callable[[Any], None]
-):
-    from preceptor.client import clients
-
-    without_waiting(clients)
+async def test_what_got_no_answer_is_sent_again_and_carried_out_once(talk: Talk, without_waiting: Callable[[], None]):
+    without_waiting()
     line = Losing(Inward(app_of(talk.client)), "before", "after", "after")
     talk.script.lines += ["Once."]
     async with client_of(talk, transport=line) as preceptor:
@@ -215,10 +141,8 @@ async def test_what_got_no_answer_is_sent_again_and_carried_out_once(
         assert len((await preceptor.messages.page(talk.id)).items) == 2
 
 
-async def test_a_turn_that_failed_is_not_waited_for(talk: Talk, without_waiting: Callable[[Any], None]):
-    from preceptor.client import clients
-
-    without_waiting(clients)
+async def test_a_turn_that_failed_is_not_waited_for(talk: Talk, without_waiting: Callable[[], None]):
+    without_waiting()
     await talk.client.patch("/api/agents/assistant", json={"budget": {"tokens": 5}})
     line = Losing(Inward(app_of(talk.client)))
     async with client_of(talk, transport=line) as preceptor:
@@ -227,10 +151,8 @@ async def test_a_turn_that_failed_is_not_waited_for(talk: Talk, without_waiting:
         assert (refused.value.status, refused.value.code, len(line.sent)) == (429, "budget_exceeded", 1)
 
 
-async def test_one_that_never_answers_is_given_up(talk: Talk, without_waiting: Callable[[Any], None]):
-    from preceptor.client import clients
-
-    without_waiting(clients)
+async def test_one_that_never_answers_is_given_up(talk: Talk, without_waiting: Callable[[], None]):
+    without_waiting()
     line = Losing(Inward(app_of(talk.client)), *["before"] * 9)
     async with client_of(talk, transport=line, retries=2) as preceptor:
         with pytest.raises(Unreachable):
@@ -242,11 +164,9 @@ async def test_one_that_never_answers_is_given_up(talk: Talk, without_waiting: C
 
 @pytest.mark.parametrize("cut", [0, 40, 400, 900])
 async def test_a_stream_that_breaks_is_taken_up_where_it_broke(
-    talk: Talk, cut: int, without_waiting: Callable[[Any], None]
+    talk: Talk, cut: int, without_waiting: Callable[[], None]
 ):
-    from preceptor.client import clients
-
-    without_waiting(clients)
+    without_waiting()
     talk.script.lines += [Say("One two three four five.")]
     line = Losing(Inward(app_of(talk.client)), str(cut))
     async with client_of(talk, transport=line) as preceptor:
@@ -257,6 +177,22 @@ async def test_a_stream_that_breaks_is_taken_up_where_it_broke(
     assert events[-1].turn is not None
     assert events[-1].turn.status == "completed"
     assert len(talk.script.prompts) == 1
+
+
+@pytest.mark.parametrize("cut", ["after", "0", "40", "400"])
+async def test_what_goes_on_by_itself_is_heard_whole_over_a_line_that_breaks(
+    talk: Talk, cut: str, without_waiting: Callable[[], None]
+):
+    without_waiting()
+    line = Losing(Inward(app_of(talk.client)), "after")
+    command = {"type": "agent.loadInstructions", "resource": {"type": "agent", "id": "assistant"}}
+    async with client_of(talk, transport=line) as preceptor:
+        made = await preceptor.executions.create(steps=[{"index": 0, "name": "Load", "command": command}])
+        line.faults[:] = [cut]
+        events = [one async for one in preceptor.executions.events(made.execution_id)]
+        assert len((await preceptor.executions.page()).items) == 1
+    assert [one.seq for one in events] == sorted({one.seq for one in events})
+    assert (events[0].kind, events[-1].kind) == ("execution.accepted", "execution.completed")
 
 
 def test_the_client_that_waits_does_the_same_over_a_real_socket(tmp_path: Path):

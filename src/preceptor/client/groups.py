@@ -1,103 +1,36 @@
-"""The nouns of the API, once for each kind of client."""
+"""Every noun of the API, for both kinds of client."""
 
-from preceptor.client.asking import AsyncGroup, SyncGroup
-from preceptor.client.operations import (
-    AgentOperations,
-    AssignmentOperations,
-    ConversationOperations,
-    InstructionOperations,
-    KeyOperations,
-    McpServerOperations,
-    MessageOperations,
-    OrgOperations,
-    ProviderOperations,
-    ReasoningOperations,
-    TurnOperations,
-    UserOperations,
-    ViewOperations,
-    WebhookOperations,
-)
+from typing import Generic
+
+from preceptor.client.nouns.agents import Agents, Assignments
+from preceptor.client.nouns.connections import McpServers, Providers, Webhooks
+from preceptor.client.nouns.library import Gates, Instructions
+from preceptor.client.nouns.people import Keys, Orgs, SignInLinks, Users
+from preceptor.client.nouns.talking import Attachments, Conversations, Messages, Outcomes, Turns, Views
+from preceptor.client.nouns.trying import Executions, Experiments, Reasoning, Replays
+from preceptor.client.operating import Carrier, Kind
 
 
-class AsyncOrgs(AsyncGroup, OrgOperations): ...
-
-
-class AsyncUsers(AsyncGroup, UserOperations): ...
-
-
-class AsyncKeys(AsyncGroup, KeyOperations): ...
-
-
-class AsyncAgents(AsyncGroup, AgentOperations): ...
-
-
-class AsyncAssignments(AsyncGroup, AssignmentOperations): ...
-
-
-class AsyncInstructions(AsyncGroup, InstructionOperations): ...
-
-
-class AsyncProviders(AsyncGroup, ProviderOperations): ...
-
-
-class AsyncMcpServers(AsyncGroup, McpServerOperations): ...
-
-
-class AsyncWebhooks(AsyncGroup, WebhookOperations): ...
-
-
-class AsyncConversations(AsyncGroup, ConversationOperations): ...
-
-
-class AsyncMessages(AsyncGroup, MessageOperations): ...
-
-
-class AsyncTurns(AsyncGroup, TurnOperations): ...
-
-
-class AsyncViews(AsyncGroup, ViewOperations): ...
-
-
-class AsyncReasoning(AsyncGroup, ReasoningOperations): ...
-
-
-class SyncOrgs(SyncGroup, OrgOperations): ...
-
-
-class SyncUsers(SyncGroup, UserOperations): ...
-
-
-class SyncKeys(SyncGroup, KeyOperations): ...
-
-
-class SyncAgents(SyncGroup, AgentOperations): ...
-
-
-class SyncAssignments(SyncGroup, AssignmentOperations): ...
-
-
-class SyncInstructions(SyncGroup, InstructionOperations): ...
-
-
-class SyncProviders(SyncGroup, ProviderOperations): ...
-
-
-class SyncMcpServers(SyncGroup, McpServerOperations): ...
-
-
-class SyncWebhooks(SyncGroup, WebhookOperations): ...
-
-
-class SyncConversations(SyncGroup, ConversationOperations): ...
-
-
-class SyncMessages(SyncGroup, MessageOperations): ...
-
-
-class SyncTurns(SyncGroup, TurnOperations): ...
-
-
-class SyncViews(SyncGroup, ViewOperations): ...
-
-
-class SyncReasoning(SyncGroup, ReasoningOperations): ...
+class Groups(Generic[Kind]):
+    def __init__(self, carrier: Carrier) -> None:
+        self.orgs = Orgs[Kind](carrier)
+        self.users = Users[Kind](carrier)
+        self.keys = Keys[Kind](carrier)
+        self.sign_in_links = SignInLinks[Kind](carrier)
+        self.agents = Agents[Kind](carrier)
+        self.assignments = Assignments[Kind](carrier)
+        self.instructions = Instructions[Kind](carrier)
+        self.gates = Gates[Kind](carrier)
+        self.providers = Providers[Kind](carrier)
+        self.mcp_servers = McpServers[Kind](carrier)
+        self.webhooks = Webhooks[Kind](carrier)
+        self.conversations = Conversations[Kind](carrier)
+        self.messages = Messages[Kind](carrier)
+        self.attachments = Attachments[Kind](carrier)
+        self.turns = Turns[Kind](carrier)
+        self.views = Views[Kind](carrier)
+        self.outcomes = Outcomes[Kind](carrier)
+        self.experiments = Experiments[Kind](carrier)
+        self.executions = Executions[Kind](carrier)
+        self.replays = Replays[Kind](carrier)
+        self.reasoning = Reasoning[Kind](carrier)
