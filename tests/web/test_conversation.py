@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.requirements import covers
 from tests.web.browsing import AGENT, Site, findings, watched
@@ -272,6 +272,25 @@ def test_the_keyboard_is_enough_for_a_whole_turn(site: Site, tab: Page):
     tab.keyboard.press("k")
     expect(tab.locator("[data-item]").first).to_be_focused()
     tab.keyboard.press("Enter")
+    expect(tab.locator(".final")).to_contain_text("order")
+
+
+def test_a_writer_who_is_quicker_than_the_scripts_of_a_page_sends_with_enter_all_the_same(site: Site, tab: Page):
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    tab.route("**/chat.js*", hold)
+    tab.goto(f"{site.url}/conversations/new?agent={AGENT}", wait_until="commit")
+    expect(tab.get_by_label("Message", exact=True)).to_be_focused()
+    tab.keyboard.type("¿Where is my order 4711?")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(re.compile(r"/conversations/[0-9a-f-]{36}"), wait_until="commit")
+    assert held
+    tab.unroute("**/chat.js*")
+    tab.reload()
+    done(tab)
     expect(tab.locator(".final")).to_contain_text("order")
 
 

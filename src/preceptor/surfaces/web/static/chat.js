@@ -3,15 +3,6 @@ const $ = (selector) => document.querySelector(selector);
 const thread = $("#thread"), say = $("#say"), stop = $("#stop"), send = $("#send"), status = $("#status");
 const language = document.documentElement.lang;
 
-// Enter sends, Shift+Enter is a new line.
-for (const form of document.querySelectorAll("form[data-enter]")) {
-  form.querySelector("textarea").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    if (!send?.hidden) form.requestSubmit();
-  });
-}
-
 // The names of chosen files, beside the button.
 for (const attach of document.querySelectorAll(".attach input")) {
   attach.addEventListener("change", () => {
