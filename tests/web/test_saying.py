@@ -159,7 +159,7 @@ def test_there_is_room_to_write_on_a_narrow_screen(site: Site, language: str):
 
 def test_a_server_that_is_gone_is_told_in_a_sentence_whatever_was_asked_of_it(site: Site):
     made = make(site)
-    with site.context() as context, site.provider.holding():
+    with site.context() as context, site.provider.holding() as gate:
         page = context.new_page()  # not watched: the browser tells each request that fails as an error
         uncaught: list[str] = []
         page.on("pageerror", lambda error: uncaught.append(str(error)))
@@ -179,6 +179,9 @@ def test_a_server_that_is_gone_is_told_in_a_sentence_whatever_was_asked_of_it(si
             asked.click()
             expect(page.locator("#trouble")).to_have_text("The connection is lost. Reload the page.")
             context.set_offline(False)
+        gate.set()
+        expect(page.locator("body[data-turn=done]")).to_be_attached()
+        expect(page.locator("#trouble")).to_have_text("The connection is lost. Reload the page.")
         assert uncaught == []
 
 

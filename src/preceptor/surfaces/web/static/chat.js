@@ -112,7 +112,8 @@ if (thread) {
     event.preventDefault();
     const button = stop.querySelector("button");
     button.disabled = true;
-    try { await post(stop); } catch { trouble(status.dataset.lost); } finally { button.disabled = false; }
+    trouble("");
+    try { await post(stop); } catch { trouble(status.dataset.lost, true); } finally { button.disabled = false; }
   });
   addEventListener("keydown", (event) => {
     const writing = event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select");
@@ -177,8 +178,9 @@ if (thread) {
   };
   const closePanel = () => { panel.hidden = true; split.classList.remove("inspecting"); addressed(""); opener?.focus(); };
   const openPanel = async (href) => {
+    trouble("");
     const answer = await fetch(href, { headers: { "X-Part": "context" } }).catch(() => null);
-    if (!answer) { trouble(status.dataset.lost); return; }
+    if (!answer) { trouble(status.dataset.lost, true); return; }
     if (!answer.ok) { location.href = href; return; }
     panel.innerHTML = await answer.text();
     panel.hidden = false;
