@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -29,6 +31,53 @@ async def test_the_cause_is_heard_of_before_what_it_tore():
 async def test_what_is_torn_alone_is_heard_of():
     with pytest.raises(Torn):
         await InProcess().together([torn(), asyncio.sleep(60)])
+
+
+async def test_what_is_stopped_before_it_has_begun_puts_things_in_order_all_the_same():
+    ended: list[str] = []
+
+    async def tidy() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("tidied up")
+
+    running = InProcess().spawn("tidy", tidy())
+    running.stop()
+    await running.wait()
+    assert ended == ["tidied up"]
+
+
+WITHOUT_LOGS = """
+import asyncio
+from preceptor import tool
+from preceptor.adapters.running import InProcess
+from preceptor.adapters.tools.toolbox import ToolBox
+from preceptor.domain.messages.message import ToolCall
+
+@tool(effect="read")
+async def look_up(who: str) -> str:
+    "Look someone up."
+    raise LookupError("nobody is there")
+
+async def breaks(said: str) -> None:
+    raise RuntimeError("it broke")
+
+async def main():
+    await ToolBox([look_up]).run(ToolCall("c", "look_up", {"who": "Mrs Dalloway"}), "key", 5)
+    running = InProcess().spawn("work", breaks("I am Mrs Dalloway"))
+    await asyncio.wait({running.task})
+
+asyncio.run(main())
+"""
+
+
+def test_what_breaks_in_a_program_that_set_up_no_logs_is_told_without_what_people_said():
+    told = subprocess.run([sys.executable, "-c", WITHOUT_LOGS], capture_output=True, text=True, check=True)
+    assert "LookupError: nobody is there" in told.stderr
+    assert "RuntimeError: it broke" in told.stderr
+    assert "Dalloway" not in told.stderr
+    assert told.stdout == ""
 
 
 class Doing:

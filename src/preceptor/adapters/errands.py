@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 from dbos import DBOS, DBOSClient, EnqueueOptions, Serializer, WorkflowStatus
 from sqlalchemy import event
 
@@ -30,7 +29,7 @@ AT_ONCE = 1000
 NEGLECTED_AFTER = 5.0
 """Seconds without a look into a queue that should be looked into ten times a second."""
 DONE = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 Holds = Callable[[str, Errand], Awaitable[bool]]
 
@@ -88,7 +87,7 @@ class Queues(msgspec.Struct):
         try:
             await self.apart(self._send, errand, again=again)
         except Exception as error:  # noqa: BLE001 - it is in the log, where the watch finds it
-            _log.warning("an errand must wait", errand=errand.name, reason=str(error))
+            _log.warning("an errand must wait", extra={"errand": errand.name, "reason": str(error)})
 
     def _send(self, errand: Errand, *, again: bool) -> None:
         if again and not self._given_up(errand.name):

@@ -1,6 +1,7 @@
 """A worker: takes errands out of the queues, as many as it has room for, and does chores when it is their time."""
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
@@ -12,7 +13,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 from dbos import DBOS, DBOSConfig, ScheduleInput
 from sqlalchemy import event
 
@@ -24,7 +24,7 @@ POLLED_EVERY = 0.1
 LAST_WORDS = 1.0
 """Seconds in which errands that were cut short can say so."""
 _one_worker = Lock()
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 Chore = Callable[[], Awaitable[Any]]
 
@@ -127,7 +127,7 @@ def _scheduled(name: str, chore: Chore) -> Callable[[datetime, Any], Coroutine[A
         try:
             await chore()
         except Exception as error:  # noqa: BLE001 - it is tried again next time
-            _log.warning("a chore must wait", chore=name, reason=str(error))
+            _log.warning("a chore must wait", extra={"chore": name, "reason": str(error)})
 
     return scheduled
 

@@ -1,16 +1,17 @@
 """Going on in this process: tasks of its own event loop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from traceback import format_exception
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
 from preceptor.engine.journal import Torn
 
 Result = TypeVar("Result")
+_log = logging.getLogger(__name__)
 LOUDER = 0.5
 """Seconds before a task that was told to stop is told again."""
 
@@ -27,7 +28,8 @@ class Running(msgspec.Struct, frozen=True):
             raise error
 
     def stop(self) -> None:
-        self.task.cancel()
+        """Once it has begun: a task that is cancelled before would end without having put anything in order."""
+        self.task.get_loop().call_soon(self.task.cancel)
 
     @property
     def ended(self) -> bool:
@@ -48,7 +50,7 @@ class InProcess(msgspec.Struct, frozen=True):
     def _over(self, task: "asyncio.Task[None]") -> None:
         self.tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            _log().error("something that went on by itself broke", what=task.get_name(), exc_info=error)
+            _log.error("something that went on by itself broke", exc_info=error, extra={"what": task.get_name()})
 
     async def together(self, works: Sequence[Awaitable[Result]]) -> list[Result]:
         if len(works) == 1:
@@ -64,7 +66,7 @@ class InProcess(msgspec.Struct, frozen=True):
         await asyncio.sleep(seconds)
 
     def report(self, what: str, error: Exception) -> None:
-        _log().error("unexpected", what=what, traceback="".join(format_exception(error)))
+        _log.error("unexpected", exc_info=error, extra={"what": what})
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -80,10 +82,13 @@ class InProcess(msgspec.Struct, frozen=True):
     async def or_at_least(
         self, work: Awaitable[Result], seconds: float, meanwhile: Callable[[], Awaitable[None]]
     ) -> Result:
+        begun = Begun(work)
+        if begun.ended:
+            return begun.result
         beside = Beside(meanwhile)
         timer = asyncio.get_running_loop().call_later(seconds, beside.begin)
         try:
-            result = await work
+            result = await begun
         except asyncio.CancelledError:
             await beside.stop()
             raise
@@ -108,6 +113,50 @@ class InProcess(msgspec.Struct, frozen=True):
             _, pending = await asyncio.wait(pending, timeout=LOUDER)
         for task in stopping:
             _look_at(task)
+
+
+class Begun(Generic[Result]):
+    """Work that is begun before anyone waits for it: most of it ends at once, and what ends at once needs no timer.
+
+    It runs in the task that began it, up to the first thing that has to be waited for. Awaiting it goes on from there.
+
+    What fails before that fails here.
+    """
+
+    __slots__ = ("_awaited", "_steps", "ended", "result")
+
+    result: Result
+    """Once it has ended."""
+
+    def __init__(self, work: Awaitable[Result]) -> None:
+        self._steps: Any = work.__await__()
+        self.ended = False
+        try:
+            self._awaited = self._steps.send(None)
+        except StopIteration as done:
+            self.ended, self.result = True, done.value
+
+    def __await__(self) -> Generator[Any, Any, Result]:
+        steps, awaited = self._steps, self._awaited
+        try:
+            while True:
+                try:
+                    told = yield awaited
+                except BaseException as error:  # noqa: BLE001 - whatever ends the waiting, it is for what waits
+                    awaited = steps.throw(error)
+                else:
+                    awaited = steps.send(told)
+        except StopIteration as done:
+            return done.value
+
+
+async def limited(work: Awaitable[Result], limit: asyncio.Timeout) -> Result:
+    """Wait for work within a limit."""
+    begun = Begun(work)
+    if begun.ended:
+        return begun.result
+    async with limit:
+        return await begun
 
 
 class Beside:
@@ -175,9 +224,3 @@ def _look_at(task: "asyncio.Task[None]") -> None:
 
 async def _awaited(work: Awaitable[Result]) -> Result:
     return await work
-
-
-def _log() -> Any:
-    import structlog  # with all that shows errors well, which most processes never do
-
-    return structlog.get_logger(__name__)

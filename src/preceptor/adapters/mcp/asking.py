@@ -1,11 +1,10 @@
 """Asking an MCP server: what it has, and to do it. All that it says is a stranger's word, and of limited size."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-import structlog
 
 from preceptor.adapters.mcp.held import Held
 from preceptor.domain.mcp_servers import MOST_TOOLS, Approved, Offer
@@ -21,7 +20,7 @@ LARGEST_RESULT = 100_000
 """Characters of a result that a model is shown."""
 CHANGED = "{} is not what was approved any more, so it was not called. An admin can look at it and approve it again."
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def offers_of(held: Held) -> tuple[Offer, ...]:
@@ -67,7 +66,7 @@ async def carry_out(held: Held, tool: Approved, call: ToolCall, deadline: float)
             client = await held.client()
             now = next((one for one in await _offers(client) if one.name == tool.name), None)
             if now is None or now.hash != tool.hash:
-                _log.warning("mcp_tool_changed", tool=call.name)
+                _log.warning("mcp_tool_changed", extra={"tool": call.name})
                 return _failed(call, CHANGED.format(call.name))
             sent = True
             return _told(call, await client.call_tool(tool.name, dict(call.arguments)))
@@ -85,7 +84,7 @@ def _broken(held: Held, tool: Approved, call: ToolCall, error: Exception, *, sen
     if isinstance(error, MCPError):
         return _failed(call, f"{call.name} answered with an error: {error}")
     held.drop()
-    _log.warning("mcp_call_failed", tool=call.name, error=type(error).__name__)
+    _log.warning("mcp_call_failed", extra={"tool": call.name, "error": type(error).__name__})
     unknown = sent and tool.effect is Effect.ONCE
     said = "did not finish in time" if late else "broke off"
     return _failed(call, f"{call.name} {said}.", Outcome.UNKNOWN if unknown else Outcome.ERROR)

@@ -1,12 +1,11 @@
 """One MCP server, spoken to for as long as someone does: opened by the first who asks, left when all is quiet."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import structlog
 
 from preceptor.engine.mcp_servers import ServerFailed
 
@@ -17,7 +16,7 @@ START = 20.0
 QUIET = 60.0
 FAREWELL = 5.0
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -74,7 +73,7 @@ class Held:
                 ready.cancel()
             raise
         except Exception as error:  # noqa: BLE001 - whatever ends it, the next who asks opens it again
-            _log.warning("mcp_server_lost", server=self.name, error=_plain(error))
+            _log.warning("mcp_server_lost", extra={"server": self.name, "error": _plain(error)})
             if not ready.done():
                 ready.set_exception(_failure(self.name, error))
                 ready.exception()  # whoever waited may have gone

@@ -1,6 +1,7 @@
 """All tools of an installation: found, described, and run so that whatever they do, the turn goes on."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from importlib import import_module
@@ -9,12 +10,14 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from preceptor.adapters.running import limited
 from preceptor.adapters.tools.built_in import built_in
 from preceptor.adapters.tools.function import Tool, ToolError, ToolRun, UnusableTool, as_tool
 from preceptor.adapters.tools.threads import THREADS
 from preceptor.domain.messages.message import Outcome, ToolCall, ToolResult
 from preceptor.domain.prompts.prompt import Effect, ToolSpec
 
+_log = logging.getLogger(__name__)
 GROUP = "preceptor.tools"
 LARGEST_RESULT = 1_000_000
 
@@ -80,24 +83,17 @@ def _imported(name: str) -> tuple[Tool, ...]:
 async def _ran(tool: Tool, call: ToolCall, arguments: dict[str, Any], patience: float) -> ToolResult:
     limit = asyncio.timeout(patience)
     try:
-        async with limit:
-            answer = await (tool.function(**arguments) if tool.is_async else THREADS.run(tool.function, arguments))
-        content = _written(answer)
+        work = tool.function(**arguments) if tool.is_async else THREADS.run(tool.function, arguments)
+        content = _written(await limited(work, limit))
     except ToolError as error:
         return _failed(call, str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a tool does, the turn goes on
         if limit.expired():
             outcome = Outcome.UNKNOWN if tool.effect is Effect.ONCE else Outcome.ERROR
             return _failed(call, f"{tool.name} did not finish within {patience:g} s.", outcome)
-        _log().warning("tool_failed", tool=tool.name, exc_info=error)
+        _log.warning("tool_failed", exc_info=error, extra={"tool": tool.name})
         return _failed(call, f"{tool.name} failed with {type(error).__name__}.")
     return ToolResult(call.id, call.name, content)
-
-
-def _log() -> Any:
-    import structlog  # with all that shows errors well, which most processes never do
-
-    return structlog.get_logger(__name__)
 
 
 def _failed(call: ToolCall, sentence: str, outcome: Outcome = Outcome.ERROR) -> ToolResult:

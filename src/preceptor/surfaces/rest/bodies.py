@@ -1,14 +1,13 @@
 """Reading what a request brings: its headers, and its body as strict JSON."""
 
 import asyncio
-from collections.abc import Coroutine, Generator
-from types import coroutine
 from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import TypeAdapter, ValidationError
 
+from preceptor.adapters.running import limited
 from preceptor.domain.errors import TooLarge
 from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMediaType
 from preceptor.surfaces.rest.pointing import pointed
@@ -33,14 +32,8 @@ async def read_body(request: Request, limit: int) -> bytes:
     declared = first(request, b"content-length", "0")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
         raise TooLarge(limit)
-    reading = _read(request, limit)
     try:
-        awaited = reading.send(None)
-    except StopIteration as done:
-        return done.value  # it came together with its head, as most do: there is nothing to time
-    try:
-        async with asyncio.timeout(BODY_PATIENCE):
-            return await _going_on(reading, awaited)
+        return await limited(_read(request, limit), asyncio.timeout(BODY_PATIENCE))
     except TimeoutError:
         raise SlowBody from None
 
@@ -58,21 +51,6 @@ async def _read(request: Request, limit: int) -> bytes:
         if size > limit:
             raise TooLarge(limit)
     return b"".join(chunks)
-
-
-@coroutine
-def _going_on(reading: Coroutine[Any, Any, bytes], awaited: Any) -> Generator[Any, Any, bytes]:
-    """Go on with what has begun already, and waits for something."""
-    try:
-        while True:
-            try:
-                told = yield awaited
-            except BaseException as error:  # noqa: BLE001 - whatever ends the waiting, it is for what waits
-                awaited = reading.throw(error)
-            else:
-                awaited = reading.send(told)
-    except StopIteration as done:
-        return done.value
 
 
 def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
