@@ -1,3 +1,4 @@
+import signal
 from collections.abc import AsyncGenerator, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,10 @@ from tests.rebuilding import every_call_is_rebuilt
 
 trying.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 trying.load_profile("here")  # how long something takes on a busy machine is no one's fault
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in the background of a shell. Commands that the tests start would ignore Ctrl-C as well.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ADMIN_KEY = "the-admin-key-of-the-tests"
 NOBODY = "http://127.0.0.1:9"
