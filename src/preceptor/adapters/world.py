@@ -28,8 +28,8 @@ class RealWorld:
         An index on it stays compact. Where the clock stands still or goes back, the ids go on.
         """
         stamp = self._stamp = max(self._stamp + 1, time.time_ns() * 4096 // 1_000_000)
-        first, rest = f"{stamp >> 12:012x}7{stamp & 0xFFF:03x}", random_bytes(8).hex()
-        return f"{first[:8]}-{first[8:12]}-{first[12:]}-{_VARIANT[rest[0]]}{rest[1:4]}-{rest[4:]}"
+        first, rest = f"{stamp:015x}", random_bytes(8).hex()
+        return f"{first[:8]}-{first[8:12]}-7{first[12:]}-{_VARIANT[rest[0]]}{rest[1:4]}-{rest[4:]}"
 
     def new_secret(self) -> str:
         """256 random bits, 43 characters that are safe in an address."""

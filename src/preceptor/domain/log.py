@@ -96,12 +96,11 @@ def seal(
 ) -> list[Event]:
     """Chain `new` onto `head`."""
     sealed: list[Event] = []
-    before, epoch = head.hash, head.epoch
+    before, epoch, sha256, dumps = head.hash, head.epoch, hashlib.sha256, orjson.dumps
     for seq, (event, salt) in enumerate(zip(new, salts, strict=True), head.seq + 1):
         turn, kind, payload = event.turn, event.kind, event.payload
-        commitment = commit_to(salt, payload)
-        place = orjson.dumps([org, stream, seq, turn, kind, at, epoch])
-        after = hashlib.sha256(before + commitment + place).digest()
+        commitment = sha256(salt + payload.encode()).digest()
+        after = sha256(before + commitment + dumps([org, stream, seq, turn, kind, at, epoch])).digest()
         sealed.append(Event(org, stream, seq, turn, kind, at, epoch, payload, salt, commitment, before, after))
         before = after
     return sealed

@@ -41,8 +41,6 @@ from preceptor.engine.stages.ask import prepare
 from preceptor.engine.talk import TurnRow
 from preceptor.engine.voice import Kept, keep, voice_of
 
-"""That are remembered."""
-
 
 class Wanted(msgspec.Struct, frozen=True):
     """What a caller wants said, and how."""
@@ -181,6 +179,7 @@ async def _begin(
         means=speaker.means,
         world=session.world,
         journal=journal,
+        turn=journal.turn,
         voice=speaker.spoken.voice,
         model=speaker.model,
         counter=speaker.counter,

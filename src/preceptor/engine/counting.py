@@ -10,7 +10,7 @@ IMAGE_TOKENS = 1_000
 
 
 def tokens_of(parts: tuple[AnyPart, ...], counter: TokenCounter) -> int:
-    return sum(_tokens(part, counter) for part in parts)
+    return sum([_tokens(part, counter) for part in parts])
 
 
 def _tokens(part: AnyPart, counter: TokenCounter) -> int:

@@ -133,7 +133,8 @@ class Journal(msgspec.Struct, eq=False):
             else:
                 await self.store.write(self.owner, self._program(batch))
             self.torn = False
-            self.known.update((self.org, sha256) for sha256, _ in batch.blobs)
+            if batch.blobs:
+                self.known.update((self.org, sha256) for sha256, _ in batch.blobs)
 
     def _program(self, batch: Batch) -> Callable[[Work], Any]:
         async def program(work: Work) -> None:

@@ -103,6 +103,7 @@ async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, age: 
         means=means,
         world=world,
         journal=journal,
+        turn=journal.turn,
         voice=voice,
         model=model,
         counter=counter,

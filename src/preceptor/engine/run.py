@@ -174,6 +174,8 @@ class Run(msgspec.Struct, eq=False):
     means: Means
     world: World
     journal: Journal
+    turn: Turn
+    """Where it stands: what the journal has noted, folded."""
     voice: Voice
     model: ChatModel
     counter: TokenCounter
@@ -194,10 +196,6 @@ class Run(msgspec.Struct, eq=False):
     """Starts conversations beside this one."""
     told: tuple[list[Placed], Passage] | None = None
     """What the main lane was shown last, and the history that it began with."""
-
-    @property
-    def turn(self) -> Turn:
-        return self.journal.turn
 
     @property
     def pins(self) -> Pins:

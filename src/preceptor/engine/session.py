@@ -8,7 +8,6 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from preceptor.domain.conversations.imports import Imported
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ownership import Caller
 from preceptor.engine.compiled import Compilations
@@ -123,10 +122,8 @@ class Session(msgspec.Struct, frozen=True):
 def _about(result: object) -> list[str]:
     """The ids of what can be erased, and whose words a request or its answer may repeat."""
     match result:
-        case Imported():
-            ones = result.conversations
         case (Run() as begun, int()):
             ones = (begun.journal,)
         case _:
-            ones = (result,)
+            ones = getattr(result, "conversations", (result,))  # an import makes several
     return [str(getattr(one, name)) for one in ones for name in _ERASABLE if hasattr(one, name)]

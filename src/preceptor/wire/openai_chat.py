@@ -1,13 +1,12 @@
 """A prompt as a request in OpenAI's chat format. The same prompt gives the same bytes, for ever: `openai-chat/1`."""
 
 import re
-from hashlib import sha256
 from typing import Any, cast
 
 import orjson
 
 from preceptor.domain.errors import Invalid
-from preceptor.domain.messages.message import Attachment, Message, Role, Text, ToolCall
+from preceptor.domain.messages.message import Attachment, Message, Role, Text, ToolCall, ToolResult
 from preceptor.domain.prompts.prompt import Ask, Force, Prompt, Request, Sampling, ToolSpec
 
 FORMAT = "openai-chat/1"
@@ -18,6 +17,8 @@ _OURS = frozenset(
 _NOT_A_CUSTOM_HEADER = frozenset(
     {"authorization", "connection", "content-length", "content-type", "cookie", "host", "te", "transfer-encoding"}
 )
+_AS_USUAL = Sampling()
+_STREAMED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.:/-]")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -35,8 +36,9 @@ def render(prompt: Prompt, ask: Ask, *, prefill: bool = False) -> Request:
             "The last message of a prompt must be from a user or a tool. Close it with a tail, or use a model that "
             "goes on where an answer breaks off."
         )
-    body = to_bytes({"model": ask.model, "messages": _messages(prompt), **_tools(prompt, ask), **_sampling(ask)})
-    return Request(FORMAT, body, sha256(body).hexdigest(), headers_of(ask.sampling), prompt.tokens)
+    spelled = prompt.spelled(FORMAT, _written)
+    body, sha256 = spelled.between(*_around(prompt, ask), len(prompt.shown))
+    return Request(FORMAT, body, sha256, headers_of(ask.sampling), prompt.tokens)
 
 
 def to_bytes(value: Any) -> bytes:
@@ -46,23 +48,27 @@ def to_bytes(value: Any) -> bytes:
         return orjson.dumps(_storable(value))
 
 
-def _messages(prompt: Prompt) -> list[Any]:
-    system = prompt.system_text
-    messages: list[Any] = [{"role": "system", "content": system}] if system else []
-    messages += prompt.written(FORMAT, _written)
-    if prompt.tail:
-        messages.append({"role": "user", "content": prompt.tail_text})
-    return messages
+def _around(prompt: Prompt, ask: Ask) -> tuple[bytes, bytes]:
+    """What comes before the messages that are shown, and after them. The one before stays the same through a turn."""
+    before = [{"role": "system", "content": system}] if (system := prompt.system_text) else []
+    after = [{"role": "user", "content": prompt.tail_text}] if prompt.tail else []
+    opening = to_bytes({"model": ask.model, "messages": before})[:-2]
+    closing = to_bytes({"messages": after, **_tools(prompt, ask), **_sampling(ask)})[len(b'{"messages":[') :]
+    if before and (prompt.shown or after):
+        opening += b","
+    return opening, b"," + closing if prompt.shown and after else closing
 
 
-def _written(message: Message) -> orjson.Fragment:
+def _written(message: Message) -> bytes:
     """A message as it stands in the list of them all. Most have one text: these are told apart by one look."""
     role, parts = message.role, message.parts
-    if len(parts) == 1 and not message.analysis and (role is Role.USER or role is Role.ASSISTANT):
+    if len(parts) == 1 and not message.analysis:
         part = parts[0]
-        if type(part) is Text:
-            return orjson.Fragment(to_bytes({"role": role, "content": part.text}))
-    return orjson.Fragment(to_bytes(_rendered(message))[1:-1])
+        if type(part) is Text and (role is Role.USER or role is Role.ASSISTANT):
+            return to_bytes({"role": role, "content": part.text})
+        if type(part) is ToolResult and role is Role.TOOL:
+            return to_bytes(_result(part))
+    return to_bytes(_rendered(message))[1:-1]
 
 
 def _last_speaker(prompt: Prompt) -> str | None:
@@ -71,23 +77,27 @@ def _last_speaker(prompt: Prompt) -> str | None:
     if not prompt.shown:
         return None
     last = prompt.shown[-1].message
+    if len(last.parts) == 1 and last.role is Role.TOOL and type(last.parts[0]) is ToolResult:
+        return "tool"
     return "user" if last.role is Role.USER and last.is_text else _rendered(last)[-1]["role"]
 
 
 def _rendered(message: Message) -> list[dict[str, Any]]:
     """One message of ours can be several of theirs: each tool result is a message."""
-    results: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": result.tool_call_id, "content": result.content}
-        for result in message.tool_results
-    ]
+    results = [_result(result) for result in message.tool_results]
     text = said(message)
     if message.role is Role.ASSISTANT:
-        if text or message.tool_calls or not results:
-            results.append(_assistant(text, message.tool_calls))
+        calls = message.tool_calls
+        if text or calls or not results:
+            results.append(_assistant(text, calls))
     elif text or not results:
         told = text if message.role is Role.USER else f"[{message.role}] {text}"
         results.append({"role": "user", "content": _with_images(told, message)})
     return results
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": result.tool_call_id, "content": result.content}
 
 
 def _with_images(text: str, message: Message) -> str | list[dict[str, Any]]:
@@ -162,6 +172,8 @@ def _function(tool: ToolSpec) -> dict[str, Any]:
 
 def _sampling(ask: Ask) -> dict[str, Any]:
     sampling = ask.sampling
+    if sampling == _AS_USUAL:
+        return _STREAMED if ask.stream else {}
     if taken := sorted(_OURS & sampling.extra.keys()):
         raise CannotRender(f"The extra parameter {taken[0]!r} is decided by the prompt. Leave it out.")
     wanted: dict[str, Any] = {
@@ -179,7 +191,7 @@ def _sampling(ask: Ask) -> dict[str, Any]:
     if ask.force is not Force.JSON_SCHEMA:
         wanted["response_format"] = sampling.response_format
     given = {name: value for name, value in wanted.items() if value is not None} | sampling.extra
-    return given | ({"stream": True, "stream_options": {"include_usage": True}} if ask.stream else {})
+    return given | (_STREAMED if ask.stream else {})
 
 
 def headers_of(sampling: Sampling) -> dict[str, str]:
@@ -197,8 +209,6 @@ def _storable(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
         return {_storable(str(key)): _storable(field) for key, field in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, orjson.Fragment):
-        return value
     if isinstance(value, list | tuple):
         return [_storable(item) for item in cast("list[Any]", value)]
     if value is None or isinstance(value, bool | float):

@@ -98,7 +98,9 @@ class SqliteStore:
         self._waiting: list[Job] = []
         self._bell: asyncio.Future[None] = self._loop.create_future()
         self._flush = 1.0
-        """How long a commit takes here, in seconds: a running mean, in which one slow commit weighs much."""
+        """How long a commit takes here, in seconds: a running mean. A slow one weighs much, and not for long: now and
+        then one folds the write-ahead log into the file.
+        """
         self._writer = asyncio.create_task(self._write_on())
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
@@ -234,7 +236,7 @@ class SqliteStore:
         began = time.perf_counter()
         self._writing.execute(statement)
         took = time.perf_counter() - began
-        self._flush = took if took > QUICK else 0.9 * self._flush + 0.1 * took
+        self._flush = took if took > QUICK else (self._flush + took) / 2
 
     async def _begin(self) -> None:
         """Take the write lock: at once, as is usual, or in a thread while another process holds it."""

@@ -144,11 +144,11 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return () if self.is_text else tuple([part for part in self.parts if type(part) is ToolCall])
+        return calls_in(self.parts)
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        return () if self.is_text else tuple([part for part in self.parts if type(part) is ToolResult])
+        return tuple([part for part in self.parts if type(part) is ToolResult])
 
     @property
     def is_text(self) -> bool:
@@ -176,6 +176,10 @@ def marked(message: Message, *directives: Directive) -> Message:
 def says_something(parts: Iterable[AnyPart]) -> bool:
     """Whether there is a text in which something can be seen, or anything besides texts."""
     return any(not isinstance(part, Text) or is_visible(part.text) for part in parts)
+
+
+def calls_in(parts: Sequence[AnyPart]) -> tuple[ToolCall, ...]:
+    return tuple([part for part in parts if type(part) is ToolCall])
 
 
 def texts(parts: Sequence[AnyPart]) -> str:

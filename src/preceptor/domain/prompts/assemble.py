@@ -1,7 +1,6 @@
 """Assembling a prompt: system, history, the running turn, the closing words; always in this order."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
 
 from preceptor.domain.history.proof import Proof
 from preceptor.domain.ids import TurnId
@@ -9,8 +8,7 @@ from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.placed import Placed, analysed, as_shown
 from preceptor.domain.prompts.prompt import Prompt, Segment, ToolSpec
 from preceptor.domain.prompts.source import FromEngine
-
-Written = TypeVar("Written")
+from preceptor.domain.prompts.spelled import Spelled, Write
 
 GO_ON = Segment(text="Go on.", source=FromEngine("go_on"), tokens=3)
 """A request may not end with words of the assistant: providers stop early there, or refuse."""
@@ -19,7 +17,7 @@ GO_ON = Segment(text="Go on.", source=FromEngine("go_on"), tokens=3)
 class Passage:
     """What was said, as the calls of one turn are shown it. It grows with the turn; nothing is gone through twice."""
 
-    __slots__ = ("_analyses", "_written", "elsewhere", "proof", "runs", "said", "shown", "tokens", "turn_id")
+    __slots__ = ("_analyses", "_spelled", "elsewhere", "proof", "runs", "said", "shown", "tokens", "turn_id")
 
     def __init__(self, said: Sequence[Placed] = (), turn_id: TurnId | None = None, analyses: int = 1) -> None:
         self.turn_id = turn_id
@@ -34,7 +32,7 @@ class Passage:
         self.proof = Proof()
         """That all of it may be shown, as far as it was looked at."""
         self._analyses = analysed(said, turn_id, analyses)
-        self._written: dict[str, list[Any]] = {}
+        self._spelled: dict[str, Spelled] = {}
         self.go_on(said)
 
     def __len__(self) -> int:
@@ -62,14 +60,12 @@ class Passage:
             runs.append((first, last))
         self.tokens = tokens
 
-    def written(self, form: str, write: Callable[[Message], Written]) -> list[Written]:
-        """What a format makes of each message, made once: it is sent again with everything that follows it."""
-        known: list[Written] = self._written.setdefault(form, [])
-        for each in self.shown[len(known) :]:
-            if each.form != form:
-                each.form, each.written = form, write(each.message)
-            known.append(each.written)
-        return known
+    def spelled(self, form: str, write: Write) -> Spelled:
+        """What a format makes of it, made once: it is sent again with everything that follows it."""
+        known = self._spelled.get(form)
+        if known is None:
+            known = self._spelled[form] = Spelled()
+        return known.go_on(self.shown, form, write)
 
 
 def assemble(
@@ -86,4 +82,4 @@ def assemble(
         tail = (GO_ON,)
     messages = len(shown) + bool(system) + bool(tail)
     prompt = Prompt(system=system, shown=tuple(shown), tail=tail, tools=tools, overhead=overhead * messages)
-    return prompt.know(said.tokens, said.written)
+    return prompt.know(said.tokens, said.spelled)

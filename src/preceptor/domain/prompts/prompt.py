@@ -3,16 +3,13 @@
 from collections.abc import Callable
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 
-from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.source import AnySource
-
-Written = TypeVar("Written")
-Writer = Callable[[str, Callable[[Message], Any]], list[Any]]
+from preceptor.domain.prompts.spelled import Spelled, Write
 
 
 class Segment(msgspec.Struct, frozen=True, rename="camel"):
@@ -70,17 +67,15 @@ class Prompt(msgspec.Struct, frozen=True, rename="camel", dict=True):
     def tail_text(self) -> str:
         return "\n\n".join([segment.text for segment in self.tail])
 
-    def written(self, form: str, write: Callable[[Message], Written]) -> list[Written]:
-        """What a format makes of each message."""
-        known: Writer | None = vars(self).get("_known")
-        if known is None:
-            return [write(each.message) for each in self.shown]
-        return known(form, write)[: len(self.shown)]
+    def spelled(self, form: str, write: Write) -> Spelled:
+        """What a format makes of the messages, where that was not begun before."""
+        known: Callable[[str, Write], Spelled] | None = vars(self).get("_known")
+        return Spelled().go_on(self.shown, form, write) if known is None else known(form, write)
 
-    def know(self, tokens: int, written: "Writer") -> Self:
+    def know(self, tokens: int, spelled: Callable[[str, Write], Spelled]) -> Self:
         """Take what was worked out before of what is shown: its tokens, and what formats make of it."""
         besides = sum([piece.tokens for piece in (*self.system, *self.tail, *self.tools)])
-        vars(self).update(_tokens=tokens + besides + self.overhead, _known=written)
+        vars(self).update(_tokens=tokens + besides + self.overhead, _known=spelled)
         return self
 
     @property

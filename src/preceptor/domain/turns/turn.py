@@ -216,10 +216,10 @@ def _said(turn: Turn, message: Message) -> None:
     lane.messages.append(message)
     if message.role is Role.ASSISTANT:
         lane.pending = list(message.tool_calls)
-        turn.named.update(call.id for call in lane.pending)
+        turn.named.update([call.id for call in lane.pending])
         lane.started = {}
-    answered = {result.tool_call_id for result in message.tool_results}
-    if answered:
+    if results := message.tool_results:
+        answered = {result.tool_call_id for result in results}
         lane.pending = [call for call in lane.pending if call.id not in answered]
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from preceptor.domain.ids import MessageId
 from preceptor.domain.messages.directive import INTERMEDIATE
-from preceptor.domain.messages.message import AnyPart, Message, Role, ToolCall
+from preceptor.domain.messages.message import AnyPart, Message, Role, ToolCall, calls_in
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Delta, Fault, Finish, ModelFailure, Reply, Usage
@@ -87,9 +87,10 @@ async def listen(run: Run, lane: Lane, call: Call, request: Request) -> None:
         return
     stream.note()
     run.journal.note("call.ended", _ended(run, model, call, reply, began))
-    if await held_back(run, heard(reply.parts)):
+    if await held_back(run, lambda: heard(reply.parts)):
         return
-    await meet(run, tuple(part for part in reply.parts if isinstance(part, ToolCall)))
+    if calls := calls_in(reply.parts):
+        await meet(run, calls)
     message = _message(run, lane, stream, reply)
     if not kept_back(run, lane, message):
         run.journal.note("message.completed", message)
@@ -138,11 +139,12 @@ async def _whole(stream: Stream, model: ChatModel, request: Request, *, shown: b
 
 
 def _message(run: Run, lane: Lane, stream: Stream, reply: Reply) -> Message:
-    parts: tuple[AnyPart, ...] = tuple(_distinct(run, reply.parts))
-    if reply.finish in (Finish.LENGTH, Finish.CONTENT_FILTER):
-        parts = tuple(_cut_off(part) for part in parts)
-    calls = tuple(part for part in parts if isinstance(part, ToolCall))
-    marks = (INTERMEDIATE,) if delegates(run, lane, calls) else ()
+    parts, marks = reply.parts, ()
+    if calls_in(parts):
+        parts = tuple(_distinct(run, parts))
+        if reply.finish in (Finish.LENGTH, Finish.CONTENT_FILTER):
+            parts = tuple(_cut_off(part) for part in parts)
+        marks = (INTERMEDIATE,) if delegates(run, lane, calls_in(parts)) else ()
     return run.message(Role.ASSISTANT, parts, lane, *marks, message_id=stream.message_id, call_id=stream.call.call_id)
 
 

@@ -1,6 +1,6 @@
 """Moderate: what the guardian says of a text, and what that means for the turn. In enforce nothing starts before it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from preceptor.domain.decision import Hit
@@ -20,6 +20,7 @@ WHY_UNFIT = {
     Gate.BLOCK: "the safety check does not allow what was written",
     Gate.UNAVAILABLE: "the safety check gives no verdict on what was written",
 }
+UNGUARDED = GuardPolicy.model_validate({"enabled": False})
 PICTURE = GuardFailure(GuardFault.UNFIT, "a picture has no words to judge")
 WITHHELD_PROMPT = "The safety check does not allow this specialist. Answer yourself."
 
@@ -32,9 +33,10 @@ async def moderate(run: Run) -> None:
         _note(run, "image", PICTURE, gate(PICTURE, Mode.REPORT))
 
 
-async def held_back(run: Run, answer: str) -> bool:
+async def held_back(run: Run, said: Callable[[], str]) -> bool:
     """Whether an answer may not be shown. It is kept on the record; the turn ends without it."""
-    if not policy_of(run).answers or not answer.strip():
+    answer = said() if policy_of(run).answers else ""
+    if not answer.strip():
         return False
     hit = await _judge(run, "answer", answer)
     if hit.outcome not in STOPS:
@@ -83,7 +85,7 @@ def heard(parts: Sequence[AnyPart]) -> str:
 def policy_of(run: Run) -> GuardPolicy:
     """What this turn was pinned to; nothing is judged where that is nothing."""
     if run.guard is None:
-        run.guard = GuardPolicy.model_validate(run.pins.guard or {"enabled": False})
+        run.guard = GuardPolicy.model_validate(run.pins.guard) if run.pins.guard else UNGUARDED
     return run.guard
 
 

@@ -29,7 +29,7 @@ async def make_plan(run: Run) -> Settle | None:
     judged = run.turn.verdict
     routed = route(drafted.plan, judged, policy.routing, asked=run.pins.clarifications)
     made = synthesise(drafted.plan, routed, judged, voice_of(run), raw_plan=drafted.raw)
-    withheld = await held_back(run, made.for_user.markdown(run.pins.language))
+    withheld = await held_back(run, lambda: made.for_user.markdown(run.pins.language))
     run.journal.note(
         "plan.made",
         Planned(
