@@ -13,6 +13,7 @@ from benchmarks import (
     first_day,
     history,
     importing,
+    kept,
     library,
     plan,
     scale,
@@ -25,6 +26,7 @@ from benchmarks import (
 ALL = {
     "Durable appends, 64 producers": appends.main,
     "W1 and W2 whole turns": turns.main,
+    "What W1 and W2 keep, by sqlite3 alone": kept.main,
     "W4 effective instructions": effective.main,
     "L5 and S15 the library under load": library.main,
     "W5 HTTP, 16 connections": api.main,
