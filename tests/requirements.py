@@ -4,21 +4,9 @@ A test names the promises it shows with `@covers("R200")`; `tests/test_requireme
 `R` is a behaviour, `F` a fault survived, `L` a load carried, `B` bad input refused, `S` an attack that fails.
 """
 
-from typing import Literal
-
 import pytest
 
 covers = pytest.mark.covers
-
-Area = Literal[
-    "instructions",
-    "engine",
-    "connections",
-    "history",
-    "reasoning",
-    "experiments",
-    "foundation-later",
-]
 
 REQUIREMENTS: dict[str, str] = {
     # Directives on messages
@@ -669,8 +657,8 @@ REQUIREMENTS: dict[str, str] = {
     ),
     # What joining the parts forces
     "R187": (
-        "A directive is a tag on a message and an instruction a governed document, and code, documentation and API "
-        "never mix the two words."
+        "A directive is a tag on a message and an instruction a governed document; no name mixes the two words but the "
+        "field of a message that holds its directives, `instructions`, as clients know it."
     ),
     "R188": (
         "One assembler builds every request from labelled segments in a fixed order, static first, and records "
@@ -970,34 +958,5 @@ REQUIREMENTS: dict[str, str] = {
     ),
 }
 
-# When a feature lands, its ids leave this list in the change that brings their tests.
-WAITING_FOR: dict[Area, tuple[str, ...]] = {
-    "instructions": (
-        # The instruction
-        # Agents and assignments
-        # Endpoints
-        # Effective instructions
-        # Storage and delivery
-        # Faults, load, input and attacks
-    ),
-    "engine": (
-        # Directives on messages
-        # Delegation inside a turn
-        # What joining the parts forces
-        "R187",
-    ),
-    "connections": (),
-    "history": (
-        # What joining the parts forces
-        # Faults, input and attacks
-    ),
-    "reasoning": (),
-    "experiments": (
-        # Attacks
-    ),
-    "foundation-later": (),
-}
-
-NOT_YET_BUILT: dict[str, str] = {
-    requirement: area for area, lines in WAITING_FOR.items() for line in lines for requirement in line.split()
-}
+NOT_YET_BUILT: dict[str, str] = {}
+"""What waits, by id, and why. When a feature lands, its ids leave in the change that brings their tests."""

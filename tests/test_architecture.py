@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.requirements import covers
+
 SOURCE = Path(__file__).parent.parent / "src"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE, MAX_FUNCTION = 320, 45
@@ -61,6 +63,26 @@ def test_a_record_is_a_struct_unless_it_cannot_be():
         if any(ast.unparse(one).partition("(")[0].endswith("dataclass") for one in node.decorator_list)
     ]
     assert sorted(found) == sorted(name for names in DATACLASSES.values() for name in names.split())
+
+
+@covers("R187")
+def test_a_tag_on_a_message_is_a_directive_and_what_the_library_holds_an_instruction():
+    """The one name that says otherwise is the field of a message that holds its directives, as clients know it."""
+    messages, library = named_in("domain/messages"), named_in("domain/instructions")
+    assert {name for name in messages if "instruction" in name.lower()} == {"instructions"}
+    assert {name for name in library if "directive" in name.lower()} == set()
+
+
+def named_in(folder: str) -> set[str]:
+    """Every name that the code of a folder gives or uses."""
+    nodes = (
+        node
+        for path in MODULES
+        if path.is_relative_to(SOURCE / "preceptor" / folder)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
+    named = (getattr(node, kind, None) for node in nodes for kind in ("name", "id", "attr", "arg", "module"))
+    return {name for name in named if isinstance(name, str)}
 
 
 def test_importing_preceptor_loads_nothing_heavy():

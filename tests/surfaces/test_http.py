@@ -4,6 +4,7 @@ from contextlib import closing, contextmanager
 from uuid import UUID
 
 import httpx2
+import orjson
 import pytest
 from inline_snapshot import snapshot
 
@@ -156,6 +157,18 @@ async def test_a_cookie_that_is_not_ours_signs_no_one_in(preceptor: Preceptor):
         for cookie in COOKIES:
             sent = [(b"Cookie", b"preceptor_session=" + cookie.encode("latin-1"))]
             assert (await browser.get("/", headers=sent)).status_code == 401
+
+
+@covers("R187")
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_the_document_calls_directives_otherwise_only_in_the_field_that_clients_know(client: httpx2.AsyncClient):
+    document = app_of(client).openapi()
+    kinds = {kind: told.get("properties", {}) for kind, told in document["components"]["schemas"].items()}
+    fields = ((field, orjson.dumps(told)) for properties in kinds.values() for field, told in properties.items())
+    assert {field for field, told in fields if b"Directive" in told} == {"instructions"}
+    named = [*document["paths"], *kinds, *(field for properties in kinds.values() for field in properties)]
+    mixed = [name for name in named if "instruction" in name.lower() and "directive" in name.lower()]
+    assert mixed == []
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
