@@ -33,11 +33,9 @@ Result = TypeVar("Result")
 
 POOL = 16
 PATIENCE = 5.0
-"""Seconds to wait for a connection, and for a statement, before we say that the database is not there."""
+"""Seconds to wait for a connection, or behind others who change the same things, before we say that it cannot be."""
 BESIDE = 2
 """Attempts beside others before lining up: who lost because all wrote the same text at once does not lose again."""
-QUEUE = 2.0
-"""Seconds to wait behind others who change the same things."""
 RECONNECT = 0.5
 """Seconds between two attempts to reach a database that went away, while someone waits for it."""
 TRIES = 20
@@ -260,7 +258,7 @@ class Stale(psycopg.OperationalError):
 
 @asynccontextmanager
 async def _in_turn(queue: asyncio.Lock) -> AsyncGenerator[None]:
-    async with asyncio.timeout(QUEUE):
+    async with asyncio.timeout(PATIENCE):
         await queue.acquire()
     try:
         yield
