@@ -5,11 +5,23 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from preceptor import Preceptor
+from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Kind, Message, Role, Text, encode
 from preceptor.engine.ports import Work
 from preceptor.engine.talk import MessagePlace
+
+
+async def at_rest(preceptor: Preceptor) -> None:
+    """Once what was prepared is no longer folded into the file beside what is measured."""
+    store = preceptor.session.store
+    assert isinstance(store, SqliteStore)
+    while store.folding.goes_on:
+        await preceptor.session.write(_nothing)
+
+
+async def _nothing(_: Work) -> None: ...
 
 
 class Said(NamedTuple):

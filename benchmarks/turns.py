@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.interleaved import Elsewhere, compare
 from benchmarks.said import FOUND, REPLY, SYSTEM, USER, WINDOW, Shape, calls_at, said, steps_of
-from benchmarks.seeding import Said, fill
+from benchmarks.seeding import Said, at_rest, fill
 from benchmarks.slow_disk import FLUSH, slower_disk
 from preceptor import Preceptor, Settings, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
@@ -161,6 +161,7 @@ class Ours:
             self.loop.run_until_complete(seeded(self.preceptor, self.shape.history)) for _ in range(wanted)
         ]
         self.order = self.shape.order(conversations, count)
+        self.loop.run_until_complete(at_rest(self.preceptor))
 
     def run(self, count: int) -> None:  # noqa: ARG002 - as many as were prepared
         self.loop.run_until_complete(self._turns())

@@ -16,7 +16,7 @@ KNOWN = {
     # Numbers of our own: a PRAGMA takes no parameters.
     "adapters/storage/schema.py: f'PRAGMA page_size={PAGE}'",
     "adapters/storage/sqlite.py: f'PRAGMA busy_timeout={PATIENCE_MS}'",
-    "adapters/storage/sqlite.py: f'PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}'",
+    "adapters/storage/sqlite.py: f'PRAGMA wal_autocheckpoint={MOST_PAGES}'",
     # A constant of our own, because a statement's parameters are the caller's.
     "adapters/storage/sql/keys.py: f\"'{INSTALLATION}'\"",
 }

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from preceptor import Hearers, Preceptor, Settings, open_preceptor
+from preceptor.adapters.storage import folding
 from preceptor.adapters.storage.driving import AwaitedOutside
 from preceptor.domain.agents import AgentChange, NewAgent
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation
@@ -127,6 +128,25 @@ async def test_a_transaction_that_awaits_anything_else_is_refused_and_undone(
     with pytest.raises(AwaitedOutside):
         await preceptor.session.read(reading)
     assert await preceptor.session.read(lambda work: work.log.head(StreamId("s"))) is None
+
+
+@on_sqlite
+async def test_the_write_ahead_log_is_folded_into_the_file_while_more_is_written_and_then_begins_anew(
+    preceptor: Preceptor, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(folding, "CHANGES", 500)
+    log = preceptor.settings.data_dir / "preceptor.db-wal"
+    began = begun(log)
+    while begun(log) == began:
+        assert log.stat().st_size < 16_000_000
+        await asyncio.gather(*(preceptor.conversations.start(NewConversation(agent_id="assistant")) for _ in range(50)))
+    check(preceptor.settings.database, [])
+
+
+def begun(log: Path) -> int:
+    """How often SQLite has begun its write-ahead log anew, as the head of that file says."""
+    with log.open("rb") as opened:
+        return int.from_bytes(opened.read(16)[12:])
 
 
 async def test_what_was_asked_before_closing_is_done_or_refused_and_nothing_is_done_after(settings: Settings):

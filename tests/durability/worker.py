@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from preceptor import Preceptor, Settings, open_preceptor
-from preceptor.adapters.storage import faults
+from preceptor.adapters.storage import faults, folding
 from preceptor.adapters.storage.postgres import PostgresStore
 from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.domain.conversations.conversation import ConversationChange, NewConversation
@@ -93,6 +93,7 @@ async def write(
 
 def carry_out(**order: str | int) -> None:
     told = Order(**order)  # pyright: ignore[reportArgumentType]
+    folding.CHANGES, folding.PAGES = 20, 60  # so often that many die while the log is folded
     if told.point:
         die_at(told.point, told.nth)
     if told.milliseconds:

@@ -21,6 +21,7 @@ from preceptor.adapters.storage.connection import Grown, Heads
 from preceptor.adapters.storage.driving import SqliteExecutor, run_through
 from preceptor.adapters.storage.failures import of_sqlite
 from preceptor.adapters.storage.faults import reach
+from preceptor.adapters.storage.folding import Folding
 from preceptor.adapters.storage.tails import Tail, Tails
 from preceptor.adapters.storage.trails import Trails
 from preceptor.adapters.storage.work import SqlWork
@@ -36,8 +37,8 @@ LARGEST_BATCH = 256
 ROUNDS = 10
 """How often the loop comes round, at most, before what waits is committed. What waits alone is committed at once."""
 MOST_HEADS = 10_000
-CHECKPOINT_PAGES = 8000
-"""The write-ahead log grows to 8 MB before it is folded into the file: busy pages are then copied once, not often."""
+MOST_PAGES = 32_000
+"""Of the write-ahead log, should it ever grow faster than it is folded: from then on each commit folds it as well."""
 QUICK = 0.001
 """Seconds: a disk that flushes sooner is waited for. To hand a flush over and be told of it costs half as much CPU."""
 PATIENCE_MS = 5000
@@ -50,7 +51,7 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only forgotten
-    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+    connection.execute(f"PRAGMA wal_autocheckpoint={MOST_PAGES}")
     return connection
 
 
@@ -89,6 +90,7 @@ class SqliteStore:
         self._readers: list[sqlite3.Connection] = []
         self._writing = connect(path)
         self._writing.execute("PRAGMA busy_timeout=0")
+        self.folding = Folding(connect(path))
         self._thread = ThreadPoolExecutor(1, "preceptor-commit")
         self._loop = asyncio.get_running_loop()
         self._heads: Heads = {}
@@ -98,9 +100,7 @@ class SqliteStore:
         self._waiting: list[Job] = []
         self._bell: asyncio.Future[None] = self._loop.create_future()
         self._flush = 1.0
-        """How long a commit takes here, in seconds: a running mean. A slow one weighs much, and not for long: now and
-        then one folds the write-ahead log into the file.
-        """
+        """How long a commit takes here, in seconds: a running mean. A slow one weighs much, and not for long."""
         self._writer = asyncio.create_task(self._write_on())
 
     async def read(self, owner: Owner, program: Program[Result]) -> Result:
@@ -153,6 +153,7 @@ class SqliteStore:
         self._ring()
         await self._writer
         self._thread.shutdown()
+        self.folding.close()
         for connection in (*self._readers, self._writing):
             connection.close()
 
@@ -181,6 +182,7 @@ class SqliteStore:
                 if await self._commit_together(batch) and self._committed is not None:
                     self._committed(len(batch), time.perf_counter() - began)
                 self._tell(batch)
+                await self.folding.after(self._writing.total_changes)
 
     async def _gathered(self) -> None:
         """Where several wait at once, others are on their way: let them in while the loop comes round with more."""
