@@ -205,6 +205,35 @@ def test_a_folder_with_a_broken_file_changes_nothing(cli: Cli, tmp_path: Path):
     assert cli("instructions", "list", "--json").json == []
 
 
+def test_a_pull_writes_over_nothing_that_it_did_not_write(cli: Cli, tmp_path: Path):
+    created(cli)
+    created(cli, "Notes")
+    folder, outside = tmp_path / "prompts", tmp_path / "outside.md"
+    folder.mkdir()
+    outside.write_text("Elsewhere.")
+    (folder / "notes.md").write_text("Ask legal.")
+    (folder / "refund-policy.md").symlink_to(outside)
+    assert lines(cli("instructions", "pull", "prompts")) == ["new       notes-2.md", "new       refund-policy-2.md"]
+    assert ((folder / "notes.md").read_text(), outside.read_text()) == ("Ask legal.", "Elsewhere.")
+    unreadable = (folder / "notes-2.md").read_text() + "\n## Guidelines\n\n- One\nand more\n"
+    (folder / "notes-2.md").write_text(unreadable)
+    kept = cli("instructions", "pull", "prompts")
+    assert (kept.code, kept.out.splitlines()[0]) == (1, "kept      notes-2.md")
+    assert (folder / "notes-2.md").read_text() == unreadable
+    assert lines(cli("instructions", "pull", "prompts", "--force"))[0] == "updated   notes-2.md"
+
+
+def test_a_folder_that_is_not_there_is_not_an_empty_library(cli: Cli, tmp_path: Path):
+    created(cli)
+    for told in (["push", "prompst"], ["diff", "--folder", "prompst"]):
+        refused = cli("instructions", *told)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err == "error: prompst cannot be read (there is no such folder).\n"
+    (tmp_path / "full.md").touch()
+    outcome = cli("instructions", "export", "full.md/library.json")
+    assert outcome.err == "error: full.md/library.json cannot be written (Not a directory).\n"
+
+
 @covers("S30")
 def test_links_and_hidden_files_of_a_folder_are_not_read_and_nothing_is_written_outside_it(cli: Cli, tmp_path: Path):
     text = "---\nname: Secret\ntype: task\n---\nSecret.\n"

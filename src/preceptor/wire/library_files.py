@@ -1,7 +1,7 @@
 """A bundle as files: one of JSON, one of YAML, or a folder of Markdown files. What is written is read back the same."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -44,13 +44,14 @@ def from_yaml(raw: bytes, file: str = "the bundle") -> Bundle:
     return _bundle(file, _yaml(file, _text(file, raw)))
 
 
-def to_files(bundle: Bundle, names: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Texts by path. `names` are paths that instructions have already, by familyId; others get one after their name.
+def to_files(bundle: Bundle, names: Mapping[str, str] | None = None, others: Iterable[str] = ()) -> dict[str, str]:
+    """Texts by path. `names` are paths that instructions have already, by familyId; others get one after their name,
+    which is none of the `others`.
 
     The newest version of each instruction has a file of its own; older ones are below `versions`.
     """
     files: dict[str, str] = {}
-    taken = set((names or {}).values())
+    taken = {*(names or {}).values(), *others}
     for one in bundle.instructions:
         path = (names or {}).get(one.family_id or "") or _free(one, taken)
         taken.add(path)

@@ -8,7 +8,7 @@ import typer
 
 from preceptor.surfaces.cli.connection import Api, api
 from preceptor.surfaces.cli.console import AsJson, say, say_diff, say_json
-from preceptor.surfaces.cli.library import PATH, Unreadable, as_file, find, find_version, path_of, read_bytes
+from preceptor.surfaces.cli.library import PATH, Unwritable, as_file, find, find_version, path_of, read_bytes
 
 if TYPE_CHECKING:
     from preceptor.domain.instructions.bundle import Bundle
@@ -66,10 +66,10 @@ def push(
       preceptor instructions push prompts
     """
     from preceptor.settings import Settings
-    from preceptor.surfaces.cli.folders import Arriving, read_folder
+    from preceptor.surfaces.cli.folders import Arriving, read_existing
     from preceptor.wire import library_files
 
-    files = read_folder(folder)
+    files = read_existing(folder)
     bundle = library_files.from_files(files)
     with api(Settings.load()) as preceptor:
         plan = _send(preceptor, bundle, dry_run=dry_run, force=force)
@@ -145,7 +145,7 @@ def take_out(
     try:
         file.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise Unreadable(file=str(file), why=error.strerror or type(error).__name__) from None
+        raise Unwritable(file=str(file), why=error.strerror or type(error).__name__) from None
     say(f"{len(bundle.instructions)} instructions are in {file}.")
 
 
@@ -175,9 +175,9 @@ def _versions(preceptor: Api, which: str, before: str | None, after: str | None)
 
 
 def _folder(preceptor: Api, folder: Path) -> list[tuple[str, str, str, str]]:
-    from preceptor.surfaces.cli.folders import Arriving, read_folder
+    from preceptor.surfaces.cli.folders import Arriving, read_existing
 
-    files = read_folder(folder)
+    files = read_existing(folder)
     there = Arriving(folder, files, _library(preceptor)).files
     here = {path: raw.decode("utf-8-sig").replace("\r\n", "\n") for path, raw in files.items()}
     return [

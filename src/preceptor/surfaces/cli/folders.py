@@ -8,7 +8,7 @@ import msgspec
 from preceptor.domain.errors import PreceptorError
 from preceptor.domain.instructions.bundle import LARGEST, Bundle, BundledInstruction
 from preceptor.domain.instructions.instruction import authored
-from preceptor.surfaces.cli.library import Unreadable, read_bytes
+from preceptor.surfaces.cli.library import Unreadable, Unwritable, read_bytes
 from preceptor.wire import library_files
 
 
@@ -28,6 +28,13 @@ def read_folder(folder: Path) -> dict[str, bytes]:
         if inside.as_posix() == library_files.ASSIGNMENTS or _is_instruction(inside.as_posix(), raw):
             files[inside.as_posix()] = raw
     return files
+
+
+def read_existing(folder: Path) -> dict[str, bytes]:
+    """The same of a folder that has to be there."""
+    if not folder.is_dir():
+        raise Unreadable(file=str(folder), why="there is no such folder")
+    return read_folder(folder)
 
 
 def _is_instruction(path: str, raw: bytes) -> bool:
@@ -62,13 +69,13 @@ class Arriving(msgspec.Struct, frozen=True):
     def files(self) -> dict[str, str]:
         """What the files would be: the newest version of each instruction, at the path that it has or gets."""
         newest = [one.model_copy(update={"versions": one.versions[-1:]}) for one in self.library.instructions]
-        return library_files.to_files(Bundle(instructions=tuple(newest)), self._names())
+        return library_files.to_files(Bundle(instructions=tuple(newest)), self._names(), self._others())
 
     def plan(self, *, force: bool = False, only_known: bool = False) -> Changes:
         """`only_known` leaves out what the folder does not have yet."""
         texts = self.files
         changes = Changes(self.folder, texts)
-        edited = frozenset[str]() if force else frozenset(self._edited())
+        edited = set[str]() if force else self._edited()
         for path, text in sorted(texts.items()):
             if path not in self.before:
                 if not only_known:
@@ -93,18 +100,21 @@ class Arriving(msgspec.Struct, frozen=True):
                 names.setdefault(home.family_id, path)
         return names
 
-    def _edited(self) -> Iterator[str]:
-        """Files that say something else than the version they name."""
-        by_id = {one.family_id: one for one in self.library.instructions}
-        for path, local in self._local():
-            home = by_id.get(local.family_id)
-            versions = home.versions if home else ()
-            known = next((one for one in versions if one.version == local.newest.version), None)
-            if known is None or authored(known) != authored(local.newest):
-                yield path
+    def _others(self) -> set[str]:
+        """What else lies in the folder, such as notes and links: no instruction is written there."""
+        return {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*")} - self.before.keys()
+
+    def _edited(self) -> set[str]:
+        """Files that say something else than the version they name, or nothing that can be read."""
+        return self.before.keys() - {path for path, local in self._local() if self._is_known(local)}
+
+    def _is_known(self, local: BundledInstruction) -> bool:
+        homes = [one for one in self.library.instructions if one.family_id == local.family_id]
+        known = [one for home in homes for one in home.versions if one.version == local.newest.version]
+        return any(authored(one) == authored(local.newest) for one in known)
 
     def _local(self) -> Iterator[tuple[str, BundledInstruction]]:
-        """A file that cannot be read belongs to no instruction, and is not written over."""
+        """A file that cannot be read belongs to no instruction."""
         for path, raw in self.before.items():
             try:
                 found = library_files.from_files({path: raw}).instructions
@@ -119,4 +129,4 @@ def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise Unreadable(file=str(path), why=error.strerror or type(error).__name__) from None
+        raise Unwritable(file=str(path), why=error.strerror or type(error).__name__) from None

@@ -23,6 +23,11 @@ class Unreadable(Invalid):
         return f"{self.file} cannot be read ({self.why})."
 
 
+class Unwritable(Unreadable):
+    def __str__(self) -> str:
+        return f"{self.file} cannot be written ({self.why})."
+
+
 def path_of(any_id: str, *more: str) -> str:
     return "/".join((PATH, *(quote(part, safe="") for part in (any_id, *more))))
 

@@ -7,7 +7,7 @@ import typer
 
 from preceptor.surfaces.cli.connection import Api, api
 from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table
-from preceptor.surfaces.cli.library import Unreadable
+from preceptor.surfaces.cli.library import Unwritable
 
 PATH = "/api/replays"
 AT_ONCE = 100
@@ -193,7 +193,7 @@ def _write(preceptor: Api, done: dict[str, Any], file: Path) -> None:
     try:
         file.write_text(html_of(done, items), encoding="utf-8", newline="\n")
     except OSError as error:
-        raise Unreadable(file=str(file), why=error.strerror or type(error).__name__) from None
+        raise Unwritable(file=str(file), why=error.strerror or type(error).__name__) from None
 
 
 def _tell(done: dict[str, Any], report: Path | None) -> None:
