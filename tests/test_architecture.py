@@ -120,7 +120,9 @@ def test_the_public_names_are_these():
 
     assert preceptor.__all__ == [
         "Hearers",
+        "ModelRegistry",
         "Preceptor",
+        "PreceptorError",
         "Settings",
         "ToolError",
         "ToolRun",

@@ -10,8 +10,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from preceptor.adapters.models.registry import ModelRegistry
     from preceptor.adapters.tools.function import ToolError, ToolRun, tool
     from preceptor.app import Preceptor, open_preceptor
+    from preceptor.domain.errors import PreceptorError
     from preceptor.engine.hearing import Hearers
     from preceptor.settings import Settings
 
@@ -19,12 +21,25 @@ try:
     from preceptor._version import __version__
 except ImportError:  # never built: straight from a folder of sources
     __version__ = "0.1.0.dev0"
-__all__ = ["Hearers", "Preceptor", "Settings", "ToolError", "ToolRun", "__version__", "open_preceptor", "tool"]
+__all__ = [
+    "Hearers",
+    "ModelRegistry",
+    "Preceptor",
+    "PreceptorError",
+    "Settings",
+    "ToolError",
+    "ToolRun",
+    "__version__",
+    "open_preceptor",
+    "tool",
+]
 
 _HOME = {
     "Preceptor": "preceptor.app",
     "open_preceptor": "preceptor.app",
     "Hearers": "preceptor.engine.hearing",
+    "ModelRegistry": "preceptor.adapters.models.registry",
+    "PreceptorError": "preceptor.domain.errors",
     "Settings": "preceptor.settings",
     "tool": "preceptor.adapters.tools.function",
     "ToolError": "preceptor.adapters.tools.function",

@@ -5,9 +5,24 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from preceptor.adapters.models.scripted import Called, Hang, Say, ScriptedModel
-from preceptor.domain.reasoning.verdict import Judged, Level, Verdict
+from preceptor.domain.prompts.reply import Fault, ModelFailure
+from preceptor.domain.reasoning.verdict import GuardFailure, GuardFault, Judged, Level, Verdict
 
-__all__ = ["EPOCH", "Called", "FixedGuardian", "Hang", "Say", "ScriptedModel", "SteadyWorld"]
+__all__ = [
+    "EPOCH",
+    "Called",
+    "Fault",
+    "FixedGuardian",
+    "GuardFailure",
+    "GuardFault",
+    "Hang",
+    "Level",
+    "ModelFailure",
+    "Say",
+    "ScriptedModel",
+    "SteadyWorld",
+    "Verdict",
+]
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
