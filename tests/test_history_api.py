@@ -192,6 +192,9 @@ def test_anyone_can_bring_a_strategy_of_their_own():
     questions = [f"Question {number}?" for number in range(7)]
     summary = "[Summary of 6 earlier messages]\nThey spoke of 6 things."
     assert contents(fitted.messages) == ["You are kind.", *questions[:6], summary, questions[6]]
+    OnlyAnswers.template = "tldr"
+    with pytest.raises(Invalid, match=r"The template 'tldr' of a strategy is none of summary@1\.0\.0, facts@1\.0\.0\."):
+        fit(messages, Limits(strategy=OnlyAnswers()), count, shortly)
 
 
 async def test_facts_take_the_place_of_what_was_said():

@@ -1,9 +1,4 @@
-"""Strategies: which messages one summary each will stand for. A strategy decides; it never calls a model.
-
-Your own strategy is a frozen value with a `type`, a `template` and a method `compress(entries, free) -> Choice`. `free`
-holds the places in `entries` that may be summarised; what must stay (system messages, the first question, memory, other
-summaries, the running turn, open calls) is not among them. Answers never leave their calls, whatever you choose.
-"""
+"""Strategies: which messages one summary each will stand for. A strategy decides; it never calls a model."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -33,15 +28,22 @@ class Choice(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Strategy(Protocol):
+    """Your own strategy is a frozen value with these, given to `fit` as `Limits(strategy=…)`."""
+
     @property
     def type(self) -> str: ...
 
     @property
     def template(self) -> str:
-        """Which of our instructions the summariser is given, with its version."""
+        """Which of our instructions the summariser is given, with its version: `summary@1.0.0`."""
         ...
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice: ...
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
+        """Choose among `free`, the places in `entries` that may be summarised. What must stay (system messages, the
+        first question, memory, other summaries, the running turn, open calls) is not among them. Answers never leave
+        their calls, whatever you choose.
+        """
+        ...
 
 
 def _named(schema: dict[str, Any]) -> None:

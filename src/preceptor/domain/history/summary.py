@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from preceptor.domain.errors import Invalid
 from preceptor.domain.history.errors import CompressionFailed
 from preceptor.domain.history.segment import basis_of, memo_key
 from preceptor.domain.history.strategy import FACTS, TLDR, FactsTLDR, Strategy
@@ -67,7 +68,9 @@ def request_of(
     strategy: Strategy, messages: Sequence[Message], model: str = "", longest: int = LONGEST
 ) -> SummaryRequest:
     """What to ask about these messages. Analyses and thoughts are not part of it."""
-    system = INSTRUCTIONS[strategy.template]
+    system = INSTRUCTIONS.get(strategy.template)
+    if system is None:
+        raise Invalid(f"The template {strategy.template!r} of a strategy is none of {', '.join(INSTRUCTIONS)}.")
     if isinstance(strategy, FactsTLDR):
         concepts = (f"- {c.name}: {c.description}{'' if c.many else ' (one at most)'}" for c in strategy.concepts)
         system += "\n\nConcepts:\n" + "\n".join(concepts)
