@@ -11,7 +11,7 @@ RUNTIME := $(VENV)/.runtime-installed
 DEVELOP := $(VENV)/.develop-installed
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 serve: $(RUNTIME)  ## run Preceptor on 127.0.0.1:3003 with its data in .preceptor/
 	@PRECEPTOR_DATA_DIR="$${PRECEPTOR_DATA_DIR:-.preceptor}" exec $(BIN)/preceptor serve
