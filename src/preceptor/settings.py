@@ -4,7 +4,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import NoDecode
 
 from preceptor.domain.delegation import Limits
@@ -24,6 +33,14 @@ def _whole(folder: Path) -> Path:
         return folder.expanduser().absolute()
     except RuntimeError as error:
         raise ValueError(str(error)) from None
+
+
+def _switch(given: object) -> object:
+    """Yes and no may be written as for every other setting: `1`, `True`, `off`."""
+    try:
+        return str(TypeAdapter(bool).validate_python(given)).lower()
+    except ValidationError:
+        return given
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -131,7 +148,7 @@ class Settings(Readable):
     guard_delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
     guard_images: bool = Field(default=False, description="In enforce, let pictures through, marked as unchecked.")
     guard_history_turns: int = Field(default=0, ge=0, le=20, description="Earlier turns judged with a message.")
-    sgr_enabled: Switch = Field(
+    sgr_enabled: Annotated[Switch, BeforeValidator(_switch)] = Field(
         default=Switch.AUTO, description="Plan before answering: auto (models that can), true or false."
     )
     sgr_injection: Injection = Field(
@@ -236,8 +253,6 @@ class Settings(Readable):
     @model_validator(mode="before")
     @classmethod
     def _read_lists(cls, values: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(switch := values.get("sgr_enabled"), bool):
-            values = values | {"sgr_enabled": str(switch).lower()}
         texts = {name: value for name in LISTS if isinstance(value := values.get(name), str)}
         return values | {name: _split(text) for name, text in texts.items()}
 

@@ -263,6 +263,14 @@ def test_the_world_is_not_served_while_authentication_is_off(cli: Cli):
     assert "PRECEPTOR_HOST=127.0.0.1" in said
 
 
+@pytest.mark.parametrize(("written", "meant"), [("1", "true"), ("True", "true"), ("off", "false"), ("auto", "auto")])
+def test_planning_is_switched_with_the_words_of_every_other_switch(
+    monkeypatch: pytest.MonkeyPatch, written: str, meant: str
+):
+    monkeypatch.setenv("PRECEPTOR_SGR_ENABLED", written)
+    assert Settings.load().sgr_enabled == meant
+
+
 def test_a_settings_file_that_cannot_be_read_is_named(cli: Cli, tmp_path: Path):
     (tmp_path / "preceptor.toml").write_text("port = = 1")
     assert "preceptor.toml" in cli("serve").refusal
