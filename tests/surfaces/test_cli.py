@@ -95,6 +95,27 @@ def commands() -> Iterator[tuple[str, ...]]:
     return walk(get_command(main.app), ())
 
 
+# Parts that are not installed
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra", "command", "database"),
+    [
+        ("psycopg", "postgres", ["db", "check"], "postgresql://h/db"),
+        ("fastapi", "server", ["serve"], None),
+        ("uvloop", "server", ["serve"], None),
+    ],
+)
+def test_a_part_that_is_not_installed_is_named_with_what_brings_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, missing: str, extra: str, command: list[str], database: str | None
+):
+    for module in {missing, "fastapi"} if extra == "server" else {missing}:
+        monkeypatch.setitem(sys.modules, module, None)
+    named = {"PRECEPTOR_DATABASE_URL": database} if database else {}
+    said = cli(*command, **named).refusal
+    assert said.endswith(f", which is not installed. Run `pip install 'preceptor[{extra}]'`.")
+
+
 # Help, version, wrong usage
 
 

@@ -19,6 +19,7 @@ EXTRAS = {
     "server": "fastapi",
     "local": "xllamacpp",
     "postgres": "psycopg",
+    "durable": "dbos",
     "mcp": "mcp",
     "providers": "pydantic_ai",
     "otel": "opentelemetry.sdk",
@@ -83,6 +84,15 @@ def extras() -> Finding:
     said = f"Installed: {', '.join(there) or 'none'}."
     remedy = f'Add others with `pip install "preceptor[{",".join(missing)}]"`.' if missing else ""
     return Finding("extras", Status.INFO if missing else Status.OK, said, remedy)
+
+
+def extra_with(module: str) -> str | None:
+    """The extra that brings a module which is not here; None if none does."""
+    top = module.partition(".")[0]
+    brought = {one.partition(".")[0]: name for name, one in EXTRAS.items()}
+    if top in brought or top == __name__.partition(".")[0]:
+        return brought.get(top)
+    return None if _is_there(EXTRAS["server"]) else "server"
 
 
 def _is_there(module: str) -> bool:

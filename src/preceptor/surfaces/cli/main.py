@@ -120,6 +120,8 @@ def run() -> None:
         app(prog_name="preceptor")
     except PreceptorError as error:
         sys.exit(_report(error))
+    except ModuleNotFoundError as error:
+        sys.exit(_report_missing(error))
     except Exception as error:  # noqa: BLE001 - the last place where a person can still be told in words
         sys.exit(_report_unforeseen(error))
 
@@ -138,6 +140,17 @@ def _report(error: PreceptorError) -> int:
     _trace(error)
     complain(str(error))
     return error.exit_code if isinstance(error, Declined) else face_of(error).exit_code
+
+
+def _report_missing(error: ModuleNotFoundError) -> int:
+    from preceptor.surfaces.cli.examining import extra_with
+
+    extra = extra_with(error.name or "")
+    if extra is None:
+        return _report_unforeseen(error)
+    _trace(error)
+    complain(f"This needs {error.name}, which is not installed. Run `pip install 'preceptor[{extra}]'`.")
+    return 1
 
 
 def _report_unforeseen(error: Exception) -> int:
