@@ -338,8 +338,9 @@ def test_verify_shows_where_the_log_was_changed_and_fails(tmp_path: Path):
 def test_the_data_folder_and_the_secrets_in_it_are_for_their_owner_alone(tmp_path: Path):
     folder = tmp_path / "fresh"
     assert ask(tmp_path, "keys", "list", PRECEPTOR_DATA_DIR=str(folder)).returncode == 0
-    modes = {name: oct((folder / name).stat().st_mode & 0o777) for name in (".", "admin.key", "secret.key")}
-    assert modes == {".": "0o700", "admin.key": "0o600", "secret.key": "0o600"}
+    names = (".", "admin.key", "secret.key", "preceptor.db")
+    modes = {name: oct((folder / name).stat().st_mode & 0o777) for name in names}
+    assert modes == {".": "0o700", "admin.key": "0o600", "secret.key": "0o600", "preceptor.db": "0o600"}
 
 
 def test_two_servers_share_a_postgres_and_the_second_leaves_the_admin_key_alone(

@@ -89,6 +89,9 @@ def revision_of(database: Database) -> str | None:
 
 def upgrade(database: Database) -> bool:
     """Bring the schema up to date; False when it is already. A newer schema than ours is refused."""
+    if isinstance(database, SqliteFile) and not database.is_there:
+        with of_start(database):
+            database.path.touch(mode=0o600)  # for its owner alone, as is then what SQLite puts beside it
     revision = revision_of(database)
     schema.refuse_newer(revision)
     if revision == schema.HEAD:
