@@ -70,7 +70,7 @@ def at_terminal(data_dir: Path, *arguments: str, **environment: str) -> Generato
     """`preceptor` with these arguments, on a screen."""
     data_dir.mkdir(parents=True, exist_ok=True)
     screen, other = pty.openpty()
-    env = clean(data_dir, TERM="dumb", COLUMNS="200", LINES="50", NO_COLOR="1", **environment)
+    env = clean(data_dir, **{"TERM": "dumb", "COLUMNS": "200", "LINES": "50", "NO_COLOR": "1"} | environment)
     process = subprocess.Popen(
         [COMMAND, *arguments], stdin=other, stdout=other, stderr=other, cwd=data_dir, env=env, start_new_session=True
     )

@@ -8,6 +8,7 @@ from preceptor import Settings
 from preceptor.surfaces.cli import connection
 from tests.requirements import covers
 from tests.serving import serving
+from tests.surfaces.terminal import at_terminal
 from tests.surfaces.test_cli import Cli, Outcome, cli, on
 
 __all__ = ["cli", "on"]
@@ -44,6 +45,15 @@ def test_an_instruction_is_created_listed_shown_revised_and_restored(on: Cli):
     assert "1.1.1 says what 1.0.0 said" in on("instructions", "restore", "refund-policy", "1.0.0").out
     listed = lines(on("instructions", "versions", "refund-policy"))
     assert ["1.1.1 *" in listed[3], "1.1.0" in listed[4], "Asked for" in listed[4], "1.0.0" in listed[5]] == [True] * 4
+
+
+def test_an_id_can_be_copied_from_a_terminal_of_the_usual_width(cli: Cli, tmp_path: Path):
+    made = created(cli)
+    with at_terminal(tmp_path / "data", "instructions", "list", COLUMNS="80") as terminal:
+        assert terminal.ended() == 0
+    assert made["familyId"] in terminal.seen
+    assert "…" not in terminal.seen
+    assert max(map(len, terminal.seen.splitlines())) <= 80
 
 
 def test_labels_status_ratings_and_trials(cli: Cli):

@@ -41,13 +41,19 @@ def say_json(document: Any) -> None:
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Nothing of it is cut off in a narrow terminal. What a row is called by stays in one piece if that is possible."""
     from rich import box
     from rich.table import Table
 
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    out().print(table)
+    console = out()
+    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    longest = max((row[0].cell_len for row in cells), default=0)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for place, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=place == 0 and longest <= console.width // 2)
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
 
 
 def say_diff(before: str, after: str, old: str, new: str) -> bool:
