@@ -252,6 +252,63 @@ async def test_a_call_that_its_client_never_answered_does_not_stand_in_the_way(t
     assert shown(talk)[2][1] == "The client gave no result for this call."
 
 
+@covers("F19")
+@pytest.mark.parametrize("limit", [{"maxHistorySize": 1}, {"compressionStrategy": {"type": "whole_history"}}])
+async def test_a_call_that_its_client_never_answered_does_not_stand_in_the_way_of_what_is_said_after_a_limit(
+    talk: Talk, limit: Json
+):
+    talk.script.lines += [ASK_WEATHER, "Never mind."]
+    first = await ask(talk, user("Weather?"), tools=[WEATHER])
+    path = f"/api/conversations/{first['preceptor']['conversationId']}/messages"
+    for parameters in (limit, {}):
+        answer = await talk.client.post(path, json={"content": "Forget it.", "parameters": parameters})
+        assert answer.status_code == 200, answer.text
+    assert [who for who, _ in shown(talk)] == ["user", "assistant", "tool", "user", "assistant", "user"]
+
+
+async def told_the_weather(talk: Talk) -> tuple[str, list[Json]]:
+    """A conversation in which a client's tool was called and its result was answered: its path, and its messages."""
+    talk.script.lines += [ASK_WEATHER, "Sunny in Rome."]
+    first = await ask(talk, user("Weather?"), tools=[WEATHER])
+    named = {"metadata": {"conversation_id": first["preceptor"]["conversationId"]}}
+    await ask(talk, {"role": "tool", "tool_call_id": "w1", "content": "sun"}, tools=[WEATHER], **named)
+    path = f"/api/conversations/{first['preceptor']['conversationId']}"
+    return path, (await talk.client.get(f"{path}/messages", params={"audience": "system"})).json()["items"]
+
+
+@covers("R192")
+@pytest.mark.parametrize("named", ["the call", "its result"])
+async def test_leaving_out_the_call_of_a_clients_tool_leaves_out_its_result_and_the_other_way_round(
+    talk: Talk, named: str
+):
+    path, messages = await told_the_weather(talk)
+    chosen = {"the call": 1, "its result": 2}[named]
+    body = {"messageIds": [messages[chosen]["id"]], "strategy": "drop"}
+    left = await talk.client.post(f"{path}/compact", json=body)
+    assert left.json()["compaction"]["count"] == 2
+    answer = await talk.client.post(f"{path}/messages", json={"content": "Sure?"})
+    assert answer.status_code == 200, answer.text
+    assert shown(talk) == [("user", "Weather?"), ("assistant", "Sunny in Rome."), ("user", "Sure?")]
+
+
+async def test_a_result_for_a_call_that_is_not_shown_any_more_is_a_users_words(talk: Talk):
+    talk.script.lines += [ASK_WEATHER, "I see."]
+    first = await ask(talk, user("Weather?"), tools=[WEATHER])
+    path = f"/api/conversations/{first['preceptor']['conversationId']}"
+    messages = (await talk.client.get(f"{path}/messages", params={"audience": "system"})).json()["items"]
+    await talk.client.post(f"{path}/compact", json={"messageIds": [messages[1]["id"]], "strategy": "drop"})
+    result = {"role": "tool", "tool_call_id": "w1", "name": "weather", "content": "sun"}
+    await ask(talk, result, tools=[WEATHER], metadata={"conversation_id": path.rsplit("/", 1)[1]})
+    assert shown(talk) == [("user", "Weather?"), ("user", "[tool weather] sun")]
+
+
+async def test_an_answer_to_what_a_clients_tool_returned_is_given_again_from_the_question_on(talk: Talk):
+    path, messages = await told_the_weather(talk)
+    answer = await talk.client.post(f"{path}/regenerate", json={"messageId": messages[-1]["id"]})
+    assert answer.status_code == 200, answer.text
+    assert shown(talk) == [("user", "Weather?")]
+
+
 async def test_a_specialist_has_no_tool_of_the_client(talk: Talk):
     hand_over = Called("delegate_internal_reasoning", {"agent_prompt": "You are an analyst."})
     both = Say("", (hand_over, Called("weather", {}, id="early")))

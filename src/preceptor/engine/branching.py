@@ -4,6 +4,7 @@ import msgspec
 
 from preceptor.domain.conversations.view import Change, Run, View, ViewChanged, places, shown, up_to
 from preceptor.domain.errors import Conflict, Invalid, NotFound, phrased
+from preceptor.domain.history.entry import STANDS_FOR_OTHERS
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, ViewId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Kind, Message, Role
@@ -86,13 +87,21 @@ async def _question(work: Work, conversation: ConversationId, again: Again, runs
 
 
 async def _asked_before(work: Work, conversation: ConversationId, answer: Placed) -> Placed:
-    """The question of the turn that an answer belongs to: the messages of a turn follow each other."""
-    if answer.message.kind in (Kind.SUMMARY, Kind.COMPACTION):
+    """The question of the turn that an answer belongs to: the messages of a turn follow each other.
+
+    A turn that begins with what a client's tool returned goes on with an earlier one, which had called it.
+    """
+    earliest, last = answer.message, answer.place
+    if earliest.kind in STANDS_FOR_OTHERS:
         raise Invalid(NOT_AN_ANSWER)
-    last = answer.place
     while last > 0:
         for each in reversed(await work.messages.between(conversation, last - STEP + 1, last)):
-            if _is_question(each.message) and each.message.turn_id == answer.message.turn_id:
+            if each.message.kind in STANDS_FOR_OTHERS:
+                continue
+            if each.message.turn_id != earliest.turn_id and earliest.role is not Role.TOOL:
+                raise Invalid(NOT_AN_ANSWER)
+            earliest = each.message
+            if _is_question(earliest):
                 return each
         last -= STEP
     raise Invalid(NOT_AN_ANSWER)

@@ -78,8 +78,12 @@ async def bring(
 
 
 def unanswered(history: History) -> tuple[Brought, ...]:
-    """Results for calls that a client was to carry out, and did not before something else was said."""
-    waiting = open_calls([each.message for each in history.said])
+    """Results for calls that a client was to carry out, and did not before something else was said.
+
+    Also for calls that this request does not show: a later one may.
+    """
+    said = history.said if history.fit is None else history.fit.placed.values()
+    waiting = open_calls([each.message for each in said])
     return tuple(settled((), waiting))
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from preceptor.domain.agents import Agent
 from preceptor.domain.conversations.conversation import Conversation, NewConversation
+from preceptor.domain.conversations.view import count, part, shown
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ids import AgentId, ConversationId, TurnId
 from preceptor.domain.messages.brought import Brought, open_calls, settled
@@ -17,6 +18,7 @@ from preceptor.engine.accepting import Wanted, accept
 from preceptor.engine.bringing import Client
 from preceptor.engine.carrying import Taken
 from preceptor.engine.ports import Work
+from preceptor.engine.reaching import said_in
 from preceptor.engine.run import Run
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
@@ -24,7 +26,7 @@ from preceptor.engine.starting import start
 from preceptor.engine.turns import Turns
 
 LAST = 100
-"""So many of the newest messages are looked through for calls that wait for a result."""
+"""So many of the newest messages that are shown are looked through for calls that wait for a result."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -112,12 +114,14 @@ async def _new(
     work: Work, conversation: Conversation, said: tuple[Brought, ...]
 ) -> tuple[tuple[ToolCall, ...], tuple[Brought, ...]]:
     """What a client says that the conversation does not have: all after the last answer. And calls that wait for it."""
-    last, _ = await work.messages.last(conversation.conversation_id)
+    conversation_id = conversation.conversation_id
+    last, total = await work.messages.last(conversation_id)
     if not last:
         return (), said
     answers = [place for place, one in enumerate(said) if one.role is Role.ASSISTANT]
     told = said[answers[-1] + 1 if answers else 0 :]
-    newest = await work.messages.between(conversation.conversation_id, max(1, last - LAST + 1), last)
+    runs = shown(await work.views.current(conversation_id), last, total)
+    newest = await said_in(work, conversation_id, part(runs, max(0, count(runs) - LAST), LAST))
     waiting = open_calls([each.message for each in newest])
     return waiting, tuple(one for one in told if one.role is not Role.SYSTEM)
 

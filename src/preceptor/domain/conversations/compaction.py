@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from preceptor.domain.errors import NotFound, Upstream
 from preceptor.domain.history.strategy import TLDR
 from preceptor.domain.history.summary import INSTRUCTIONS, heading
-from preceptor.domain.ids import CallId, MessageId, SpanId, TurnId, UserId
+from preceptor.domain.ids import CallId, MessageId, SpanId, UserId
 from preceptor.domain.messages.message import Kind, Message
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.value import VISIBLE_TEXT, AnyId, Value, left_out
@@ -122,6 +122,10 @@ class SummaryFailed(Upstream):
         )
 
 
+Pairs = dict[int, set[tuple[int, str]]]
+"""By place: calls, each by the place where it is made and its id."""
+
+
 def selected(wanted: Chosen, said: Sequence[Placed]) -> set[int]:
     """The places that are meant, closed so that no call loses its answer and no delegation is torn apart."""
     chosen = _named(wanted.message_ids or (), said)
@@ -143,33 +147,41 @@ def _named(ids: Iterable[str], said: Sequence[Placed]) -> set[int]:
 
 def _closed(chosen: set[int], spans: frozenset[SpanId], said: Sequence[Placed]) -> set[int]:
     """A call with all its answers, a delegation with all that was said in it and in those it opened."""
+    pairs = _pairs(said)
     while True:
-        inner = spans | _opened_in(spans, said)
+        inner = spans | _opened_in(spans, said, pairs)
         whole = chosen | {each.place for each in said if each.message.span_id in inner}
-        calls = {call for each in said if each.place in whole for call in _pairs(each.message)}
-        whole |= {each.place for each in said if not calls.isdisjoint(_pairs(each.message))}
+        calls = {call for place in whole for call in pairs.get(place, ())}
+        whole |= {place for place, paired in pairs.items() if not calls.isdisjoint(paired)}
         if whole == chosen and inner == spans:
             return whole
         chosen, spans = whole, inner
 
 
-def _opened_in(spans: Collection[SpanId], said: Sequence[Placed]) -> frozenset[SpanId]:
+def _opened_in(spans: Collection[SpanId], said: Sequence[Placed], pairs: Pairs) -> frozenset[SpanId]:
     """The delegations that a call within these opened."""
-    calls = {
-        pair
-        for each in said
-        if each.message.tool_calls and each.message.span_id in spans
-        for pair in _pairs(each.message)
-    }
-    found = (each.message.span_id for each in said if not calls.isdisjoint(_pairs(each.message)))
+    within = (each.place for each in said if each.message.tool_calls and each.message.span_id in spans)
+    calls = {pair for place in within for pair in pairs[place]}
+    found = (each.message.span_id for each in said if not calls.isdisjoint(pairs.get(each.place, ())))
     return frozenset(span for span in found if span is not None)
 
 
-def _pairs(message: Message) -> set[tuple[TurnId, str]]:
-    """The calls that it makes or answers. A provider's ids are its own: they are told apart by turn."""
-    made = (call.id for call in message.tool_calls)
-    answered = (result.tool_call_id for result in message.tool_results)
-    return {(message.turn_id, call) for call in (*made, *answered)}
+def _pairs(said: Sequence[Placed]) -> Pairs:
+    """The calls that are made or answered in each place, if any are.
+
+    Ids are the providers' own, and come again: an answer is to the last call of its id, in this turn or, where a client
+    carried it out, in one before.
+    """
+    made: dict[str, int] = {}
+    found: Pairs = {}
+    for each in said:
+        calls = [call.id for call in each.message.tool_calls]
+        answered = [result.tool_call_id for result in each.message.tool_results]
+        pairs = {(made.get(call, each.place), call) for call in answered} | {(each.place, call) for call in calls}
+        if pairs:
+            found[each.place] = pairs
+        made |= dict.fromkeys(calls, each.place)
+    return found
 
 
 def kind_of(strategy: Strategy) -> Kind:
