@@ -537,6 +537,24 @@ async def test_what_a_client_brings_is_judged_like_its_question_and_withheld_fro
     assert (context["intact"], context["unattributedTokens"]) == (True, 0)
 
 
+@covers("F12", "S11")
+@pytest.mark.parametrize(
+    "parameters",
+    [{"maxHistorySize": 1}, {"compressionStrategy": {"type": "whole_history"}}],
+    ids=["left out", "summarised"],
+)
+async def test_what_a_client_brings_is_judged_also_where_it_is_left_out_or_summarised(guarded: Talk, parameters: Json):
+    changed = await guarded.client.patch("/api/agents/assistant", json={"parameters": parameters})
+    assert changed.status_code == 200, changed.text
+    before = [user("Hello."), user(ATTACK), *(user(f"What is {n} and {n}?") for n in range(110))]
+    answer = await ask(guarded, *before, user("What is two and two?"))
+    path = f"/api/conversations/{answer['preceptor']['conversationId']}/messages"
+    usual = {"maxHistorySize": 1000, "compressionStrategy": {"type": "chunked", "chunkSize": 1000}}
+    await guarded.client.post(path, json={"content": "And three?", "parameters": usual})
+    assert "What is 7 and 7?" in str(shown(guarded))
+    assert "bomb" not in "".join(request.body.decode() for request in guarded.model.requests)
+
+
 async def test_a_result_of_a_clients_tool_is_judged_before_a_model_reads_it(guarded: Talk):
     guarded.script.lines += [ASK_WEATHER]
     first = await ask(guarded, user("Weather?"), tools=[WEATHER])

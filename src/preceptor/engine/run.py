@@ -1,6 +1,6 @@
 """A run: a turn with everything it is taken with."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -168,6 +168,15 @@ class History(msgspec.Struct, eq=False):
         """All that may be shown, also if it turns out that they cannot be summarised."""
         said = self.fit.placed.values() if self.fit is not None and self.to_summarise else self.said
         return (each.message for each in said)
+
+    def put(self, instead: Mapping[int, Placed]) -> None:
+        """Show these in their places, and make summaries of them."""
+        if self.fit is None:
+            self.said = [instead.get(each.place, each) for each in self.said]
+        else:
+            placed = self.fit.placed
+            placed.update({number: instead.get(each.place, each) for number, each in placed.items()})
+            self.said = self.fit.said()
 
 
 class Run(msgspec.Struct, eq=False):

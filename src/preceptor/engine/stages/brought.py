@@ -1,39 +1,57 @@
 """What a client brought along is judged before a model reads it; what no model may read is withheld."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.reasoning.synthesis import WITHHELD
+from preceptor.engine.ports import Work
 from preceptor.engine.run import Run
 
 Stops = Callable[[str], Awaitable[bool]]
 """Asks the guardian about a text: whether no model may read it."""
+STEP = 100
 
 
 async def look_at_brought(run: Run, heard: Callable[[Message], str], stops: Stops) -> None:
     """Judge it as a whole; if that may not pass, one by one, so that the rest can still be read."""
-    brought = _brought(run)
+    brought = await _brought(run)
     if not brought or not await stops("\n\n".join(heard(each.message) for each in brought)):
         return
     stopped = [each for each in brought if await stops(heard(each.message))]
-    for each in stopped or brought:
-        _withhold(run, each)
+    _withhold(run, stopped or brought)
 
 
-def withhold_brought(run: Run) -> None:
+async def withhold_brought(run: Run) -> None:
     """Nobody judged it, so no later turn shows it either."""
-    for each in _brought(run):
-        _withhold(run, each)
+    _withhold(run, await _brought(run))
 
 
-def _brought(run: Run) -> list[Placed]:
-    said = run.history.said
-    return [each for each in said if each.message.from_client and each.message.turn_id == run.turn.turn_id]
+async def _brought(run: Run) -> list[Placed]:
+    """All of it. A model may be asked for a summary of what this request does not show, and a later one may show it."""
+    newest, before = run.history.near[-1:], run.journal.here[0].place - 1
+    if not before or (newest and not _is_brought(run, newest[0])):
+        return []
+
+    async def program(work: Work) -> list[Placed]:
+        found, last = list[Placed](), before
+        while mine := [each for each in await _up_to(work, run, last) if _is_brought(run, each)]:
+            found, last = [*mine, *found], last - STEP
+        return found
+
+    return await run.journal.store.read(run.journal.owner, program)
 
 
-def _withhold(run: Run, placed: Placed) -> None:
+async def _up_to(work: Work, run: Run, last: int) -> list[Placed]:
+    return await work.messages.between(run.journal.conversation_id, max(1, last - STEP + 1), last)
+
+
+def _is_brought(run: Run, each: Placed) -> bool:
+    return each.message.from_client and each.message.turn_id == run.turn.turn_id
+
+
+def _withhold(run: Run, several: Sequence[Placed]) -> None:
     tokens = run.counter.count(WITHHELD)
-    instead = Placed(placed.place, placed.message, tokens)
-    run.history.said = [instead if each.place == placed.place else each for each in run.history.said]
-    run.journal.withhold(placed.message.id, tokens)
+    run.history.put({each.place: Placed(each.place, each.message, tokens) for each in several})
+    for each in several:
+        run.journal.withhold(each.message.id, tokens)

@@ -54,7 +54,7 @@ async def settle(run: Run, step: Settle) -> None:
     if (step.status is TurnStatus.BLOCKED and not run.turn.kept_back) or _unjudged(run):
         run.journal.withhold(run.turn.main.messages[0].id, run.counter.count(WITHHELD))
     if _unjudged(run):
-        withhold_brought(run)
+        await withhold_brought(run)
     run.journal.exposed = exposed = exposures_of(run)
     if step.status is TurnStatus.BLOCKED:
         run.journal.announced = ((Happening.TURN_BLOCKED, _blocked(run)),)
