@@ -115,6 +115,24 @@ async def test_a_specialist_whose_words_are_the_answer_is_held_to_them(tmp_path:
         assert (answer.status, answer.response) == (TurnStatus.BLOCKED, SHOWN)
 
 
+@covers("R129")
+async def test_a_specialist_whose_words_are_the_answer_is_told_what_it_broke(tmp_path: Path):
+    async with talking(tmp_path, [delegate(mark_intermediate=False), RUDE, KIND]) as talk:
+        await ruled(talk, "retry")
+        answer = await talk.say()
+        assert (answer.response, await checks(talk, answer)) == (KIND, [("retried", BROKEN), ("kept", [])])
+        assert "requiredKeywords: missing: thank you" in talk.model.prompts[-1].tail_text
+
+
+@pytest.mark.parametrize("outer", [True, False])
+async def test_what_another_specialist_reads_first_is_not_held_to_them(tmp_path: Path, outer: bool):
+    inner = delegate("You add.", mark_intermediate=False)
+    async with talking(tmp_path, [delegate(mark_intermediate=outer), inner, RUDE, KIND, KIND]) as talk:
+        await ruled(talk, "block")
+        answer = await talk.say()
+        assert (answer.response, await checks(talk, answer)) == (KIND, [("kept", [])])
+
+
 async def test_without_rules_nothing_is_checked(tmp_path: Path):
     async with talking(tmp_path, [Say(RUDE)]) as talk:
         assert (await checks(talk, await talk.say())) == []

@@ -18,6 +18,7 @@ from preceptor.domain.turns.turn import Lane, Turn
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.proving import proven
 from preceptor.engine.run import Run
+from preceptor.engine.stages.check import is_final
 from preceptor.engine.stages.listen import listen
 from preceptor.engine.stages.record import Prepared, Purpose, Showing, record
 from preceptor.engine.stages.window import narrowed
@@ -142,7 +143,7 @@ def _tail(run: Run, lane: Lane, step: AskModel) -> tuple[Segment, ...]:
             lines.append((f"The specialist was stopped: {closed.why}.", FromEngine("stopped")))
     if run.turn.planned is not None and lane.speaker is None and lane.root is None:
         lines.append((turn_directive(run.turn.planned.plan, run.pins.language), FromEngine("turn_directive")))
-    if run.turn.retried is not None and lane.root is None and lane.speaker is None:
+    if run.turn.retried is not None and is_final(run, lane):
         broken = "; ".join(f"{one.rule}: {one.detail}" for one in run.turn.retried.broken)
         lines.append((AGAIN.format(broken), FromEngine("rules_broken")))
     if step.purpose == "final":

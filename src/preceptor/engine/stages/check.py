@@ -2,6 +2,7 @@
 
 from preceptor.domain.instructions.content import Mode, ValidationRules
 from preceptor.domain.messages.message import Message, Role, Text
+from preceptor.domain.turns.carry_over import stays
 from preceptor.domain.turns.checks import TEXTS, Checked, Checking, RuleReport
 from preceptor.domain.turns.turn import Lane
 from preceptor.engine.run import Run
@@ -20,7 +21,7 @@ def may_be_kept_back(run: Run) -> bool:
 def kept_back(run: Run, lane: Lane, message: Message) -> bool:
     """Whether nobody gets this answer, because of the rules it breaks: it is asked for again, or the turn ends."""
     rules = rules_of(run)
-    if rules is None or message.tool_calls or not _is_final(lane):
+    if rules is None or message.tool_calls or not is_final(run, lane):
         return False
     from preceptor.domain.instructions.check import check
 
@@ -31,8 +32,11 @@ def kept_back(run: Run, lane: Lane, message: Message) -> bool:
     return then is not Checking.KEPT
 
 
-def _is_final(lane: Lane) -> bool:
-    return lane.root is None and (lane.speaker is None or not lane.speaker.mark_intermediate)
+def is_final(run: Run, lane: Lane) -> bool:
+    """Whether the words of whoever speaks here are the answer: not where another specialist reads them first."""
+    if lane.root is not None or any(span.mark_intermediate for span in lane.frames):
+        return False
+    return len(lane.frames) < 2 or stays(run.turn, lane)
 
 
 def _then(run: Run, mode: Mode) -> Checking:
