@@ -302,6 +302,19 @@ async def test_a_result_for_a_call_that_is_not_shown_any_more_is_a_users_words(t
     assert shown(talk) == [("user", "Weather?"), ("user", "[tool weather] sun")]
 
 
+async def test_a_call_that_comes_back_with_a_restored_view_does_not_stand_in_the_way_of_what_was_said_since(talk: Talk):
+    talk.script.lines += [Say("Let me see.", ASK_WEATHER.tool_calls), "Never mind."]
+    first = await ask(talk, user("Weather?"), tools=[WEATHER])
+    path = f"/api/conversations/{first['preceptor']['conversationId']}"
+    messages = (await talk.client.get(f"{path}/messages", params={"audience": "system"})).json()["items"]
+    await talk.client.post(f"{path}/compact", json={"messageIds": [messages[1]["id"]], "strategy": "drop"})
+    await talk.client.post(f"{path}/messages", json={"content": "Forget it."})
+    assert (await talk.client.post(f"{path}/views/{path.rsplit('/', 1)[1]}/restore")).status_code == 201
+    answer = await talk.client.post(f"{path}/messages", json={"content": "Sure?"})
+    assert answer.status_code == 200, answer.text
+    assert [text for _, text in shown(talk)] == ["Weather?", "Let me see.", "Forget it.", "Never mind.", "Sure?"]
+
+
 async def test_an_answer_to_what_a_clients_tool_returned_is_given_again_from_the_question_on(talk: Talk):
     path, messages = await told_the_weather(talk)
     answer = await talk.client.post(f"{path}/regenerate", json={"messageId": messages[-1]["id"]})

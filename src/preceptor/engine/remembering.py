@@ -13,6 +13,7 @@ from preceptor.domain.history.limits import Costs, Limits, legal_start
 from preceptor.domain.history.segment import State
 from preceptor.domain.history.tape import ArrayTape
 from preceptor.domain.ids import ConversationId
+from preceptor.domain.messages.brought import are_paired
 from preceptor.domain.messages.message import Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.placed import Placed, worth_showing
@@ -131,7 +132,7 @@ async def remember(work: Work, past: Past, asking: Asking, view: View | None = N
     if _has_room(asking, runs):
         every = await said_in(work, past.conversation, runs, past.near)
         said = worth_showing(every, asking.analyses)
-        if not said or said[0].message.role is Role.USER:
+        if _in_order(said, view):
             pinned = frozenset([each.message.id for each in said if each.place in view.results] if view.results else ())
             near = without_gap(every, past.last)
             return History(said, hidden, view, near, pinned=pinned, cap=asking.parameters.max_tokens)
@@ -155,6 +156,12 @@ def show(history: History) -> None:
     hidden = tuple(one for one in history.left_out if one.why == HIDES)
     history.left_out = (*fit.left_out(), *hidden)
     history.invalidated = fit.cut.invalidated
+
+
+def _in_order(said: Sequence[Placed], view: View) -> bool:
+    """Whether all of it can be shown as it is. A view that was restored may part a call from what came of it."""
+    begins = not said or said[0].message.role is Role.USER
+    return begins and (not view.step or are_paired(each.message for each in said))
 
 
 def _has_room(asking: Asking, runs: Sequence[Run]) -> bool:

@@ -50,6 +50,18 @@ def open_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return ()
 
 
+def are_paired(messages: Iterable[Message]) -> bool:
+    """Whether every call has its results right behind it, but for the last, whose results may still come."""
+    waiting: set[str] = set()
+    for message in messages:
+        answered = [result.tool_call_id for result in message.tool_results]
+        if (waiting and not answered) or not waiting.issuperset(answered):
+            return False
+        waiting -= set(answered)
+        waiting |= {call.id for call in message.tool_calls}
+    return True
+
+
 def calls_of(parts: Iterable[AnyPart]) -> tuple[ToolCall, ...]:
     return tuple(part for part in parts if isinstance(part, ToolCall))
 
