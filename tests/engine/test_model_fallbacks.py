@@ -10,9 +10,11 @@ import pytest
 
 from preceptor import Preceptor, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.adapters.models.scripted import CAN_DO_ALL
 from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Capabilities
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Force
 from preceptor.domain.prompts.reply import Fault, ModelFailure, ModelTimeout, Usage
 from preceptor.domain.turns.facts import TurnStatus
@@ -170,6 +172,20 @@ async def test_each_model_is_asked_as_it_can_be_asked(tmp_path: Path):
     assert [one.message.text for one in second.prompts[0].shown] == ["Third question."]
     assert any("the window of second" in left.why for left in context.left_out)
     assert (context.model, context.intact) == ("second", True)
+
+
+async def test_a_limit_holds_for_a_model_that_writes_each_message_with_more(tmp_path: Path):
+    own = ScriptedModel([*(["Well."] * 8), BUSY], "first")
+    second = ScriptedModel(["Here I am."], "second", CAN_DO_ALL.model_copy(update={"message_overhead": 9}))
+    async with with_models(tmp_path, own, second) as (preceptor, conversation):
+        for _ in range(8):
+            await say(preceptor, conversation)
+        limit = own.prompts[-1].tokens + 50
+        answer = await preceptor.turns.say(conversation, [Text("Hello.")], RequestParameters(max_tokens=limit))
+    assert (answer.status, answer.response) == (TurnStatus.COMPLETED, "Here I am.")
+    assert own.prompts[-1].tokens <= limit
+    assert second.prompts[0].tokens <= limit
+    assert 1 < len(second.prompts[0].shown) < len(own.prompts[-1].shown)
 
 
 @covers("R197", "S18")

@@ -7,6 +7,8 @@ import pytest
 
 from preceptor.domain.ids import AgentId, TurnId
 from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.messages.message import Text
+from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.engine.turns import Answer
 from preceptor.testing import Say
@@ -70,6 +72,17 @@ async def test_in_retry_the_model_is_told_what_it_broke_and_asked_once_more(tmp_
         await talk.say("And?")
         assert RUDE not in str([one.message.text for one in talk.model.prompts[-1].shown])
         assert talk.model.prompts[-1].tail_text == ""
+
+
+async def test_being_told_what_it_broke_is_not_held_to_a_limit_that_the_question_just_keeps(tmp_path: Path):
+    async with talking(tmp_path, [KIND, KIND, RUDE, KIND]) as talk:
+        await ruled(talk, "retry")
+        await talk.say()
+        await talk.say()
+        limit = RequestParameters(max_tokens=talk.model.prompts[1].tokens, low_water=1.0)
+        answer = await talk.preceptor.turns.say(talk.conversation_id, [Text("Hello.")], limit)
+        assert talk.model.prompts[2].tokens == limit.max_tokens
+        assert (answer.response, await checks(talk, answer)) == (KIND, [("retried", BROKEN), ("kept", [])])
 
 
 async def test_an_answer_that_breaks_them_again_stands_with_what_it_broke(tmp_path: Path):

@@ -5,7 +5,7 @@ from preceptor.domain.prompts.assemble import Passage
 from preceptor.domain.prompts.images import with_images
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.prompts.prompt import Prompt
-from preceptor.domain.turns.turn import Lane
+from preceptor.domain.turns.turn import Lane, Turn
 from preceptor.engine.run import Run
 
 
@@ -17,8 +17,7 @@ def proven(run: Run, prompt: Prompt, said: Passage, lane: Lane | None = None) ->
     asked = Placed(0, run.turn.main.messages[0])
     pictures = run.images if lane is not None and run.model_of(lane).capabilities.images else {}
     [question] = with_images([asked], pictures) if pictures else [asked]
-    first = lane is not None and lane.root is None and lane.speaker is None and len(lane.messages) == 1
-    first = first and run.turn.planned is None
+    first = lane is not None and _is_first(run.turn, lane)
     pinned = run.history.pinned
     if pinned and (lane is None or lane.fallback):
         pinned = pinned & {each.message.id for each in said.said}
@@ -31,3 +30,9 @@ def proven(run: Run, prompt: Prompt, said: Passage, lane: Lane | None = None) ->
     )
     said.proof.go_on(prompt, duties)
     return prompt
+
+
+def _is_first(turn: Turn, lane: Lane) -> bool:
+    """Whether a request shows nothing that the turn has added to its question: no words, no plan, no news."""
+    alone = lane.root is None and lane.speaker is None and len(lane.messages) == 1
+    return alone and lane.returned is None and turn.planned is None and turn.retried is None

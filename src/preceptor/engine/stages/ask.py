@@ -17,6 +17,7 @@ from preceptor.domain.turns.step import AskModel, Forget, Settle, next_step
 from preceptor.domain.turns.turn import Lane, Turn
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.proving import proven
+from preceptor.engine.remembering import ASSESSMENT
 from preceptor.engine.run import Run
 from preceptor.engine.stages.check import is_final
 from preceptor.engine.stages.listen import listen
@@ -75,11 +76,14 @@ def _sampling(run: Run, able: Capabilities) -> Sampling:
 
 
 def _shown(run: Run, lane: Lane, model: ChatModel, began: Opening) -> tuple[Passage, tuple[LeftOut, ...]]:
-    """History was cut for the agent's own model; another may have less room."""
+    """History was cut for the agent's own model; another may have less room, and write each message with more."""
     if not lane.fallback:
         return run.passage(lane), run.history.left_out
+    able, cap = model.capabilities, run.history.cap
     besides = sum(piece.tokens for piece in began.system) + sum(tool.tokens for tool in began.tools)
-    said, left_out = narrowed(run, model.capabilities, run.said_in(lane), besides, model.name)
+    asked = run.turn.main.messages[0].tokens + able.message_overhead * (1 + bool(began.system))
+    most = None if cap is None else cap - besides - asked - (ASSESSMENT if run.pins.guard else 0)
+    said, left_out = narrowed(run, able, run.said_in(lane), besides, model.name, most)
     return run.passage_of(said), left_out
 
 
