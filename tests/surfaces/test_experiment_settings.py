@@ -69,6 +69,29 @@ async def test_a_plan_as_a_clean_message_is_compared_with_one_as_the_result_of_a
     assert any(one.message.tool_calls for one in models["local"].prompts[-1].shown)
 
 
+@pytest.mark.parametrize("control", ["true", "false", "auto"])
+async def test_planning_is_compared_with_answering_at_once(
+    client: httpx2.AsyncClient, models: dict[str, ScriptedModel], control: str
+):
+    variant = "true" if control == "false" else "false"
+    arms = {"control": {"sgr": {"enabled": control}}, "variant": {"sgr": {"enabled": variant}}}
+    experiment = await begun(client, settings=arms, primaryMetric="tokens")
+    counts = Counter([arm async for _, arm in in_both_arms(client)])
+    planned = sum(map(planning, models["local"].prompts))
+    assert planned == counts["variant" if variant == "true" else "control"] * (control != "auto")
+    told = await results(client, experiment)
+    assert (sizes(told), told["health"]["renderedMismatch"]["count"]) == (counts, 0)
+
+
+async def test_an_arm_whose_turns_end_at_the_plan_keeps_them(client: httpx2.AsyncClient):
+    arms = {"variant": {"sgr": {"thresholds": {"intentConfidence": 0.99}, "injection": "raw_tool_result"}}}
+    experiment = await begun(client, settings=arms, primaryMetric="clarifyRate")
+    counts = Counter([arm async for _, arm in in_both_arms(client)])
+    told = await results(client, experiment)
+    assert (sizes(told), told["health"]["renderedMismatch"]["count"]) == (counts, 0)
+    assert [arm["metrics"]["clarifyRate"]["mean"] for arm in told["arms"]] == [0, 1]
+
+
 async def test_models_are_compared_and_what_is_promoted_is_the_agents_own(
     client: httpx2.AsyncClient, models: dict[str, ScriptedModel]
 ):

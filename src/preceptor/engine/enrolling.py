@@ -174,7 +174,8 @@ def _expected(session: Session, agent: Agent, arms: "SettingArms") -> dict[str, 
     expected: dict[str, Any] = {}
     if any(one.model is not None for one in both):
         expected["model"] = agent.model or means.models.default
-    if named := {name for one in both if one.sgr for name in one.sgr.model_dump(mode="json", exclude_unset=True)}:
+    control, variant = ({} if one.sgr is None else one.sgr.model_dump(mode="json", exclude_unset=True) for one in both)
+    if named := {name for name in control | variant if control.get(name) != variant.get(name)}:
         policy = planned_by(means, agent).model_dump(mode="json")
         expected["sgr"] = {name: policy[name] for name in sorted(named)}
     if named := {name for one in both if one.parameters for name in one.parameters.model_dump(mode="json")}:

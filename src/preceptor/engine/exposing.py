@@ -10,7 +10,7 @@ from preceptor.domain.experiments.metrics import Tally
 from preceptor.domain.ids import ExperimentId
 from preceptor.domain.messages.message import Kind
 from preceptor.domain.reasoning.metrics import consistency
-from preceptor.domain.reasoning.policy import Injection
+from preceptor.domain.reasoning.policy import Injection, Switch
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.turns.calls import Call
 from preceptor.domain.turns.facts import TurnStatus
@@ -102,26 +102,39 @@ def _kept(run: Run, answer: str) -> dict[str, Any]:
 
 
 def _differs(run: Run, expected: dict[str, Any]) -> bool:
-    """Whether the turn came to where the arms differ: how a plan is put before a model matters only where there is one.
+    """Whether the turn came to where the arms differ.
 
-    It is the same question in both arms, or else one of them would lose turns that the other keeps.
+    It is the same question in both arms, or else one of them would lose turns that the other keeps. Where only the form
+    of a plan differs, that is where an answer follows a plan; where only planning does, where there is a plan; where
+    one arm plans and the other does not, wherever a model is asked.
     """
-    planned = run.turn.planned
-    return "sgr" not in expected or (planned is not None and planned.flow is Flow.CONTINUE)
+    planned, sgr = run.turn.planned, expected.get("sgr", {})
+    if expected.keys() != {"sgr"} or "enabled" in sgr:
+        return True
+    return planned is not None and (sgr.keys() != {"injection"} or planned.flow is Flow.CONTINUE)
 
 
 def _taken_with(run: Run, expected: dict[str, Any]) -> bool:
     """Whether the turn was taken with what its arm names: a message's own parameters outrank an arm's."""
     pins = run.pins
     same_model = expected.get("model", pins.model) == pins.model
-    same_plan = all(pins.sgr.get(name) == value for name, value in expected.get("sgr", {}).items())
     said: dict[str, Any] = expected.get("parameters", {})
     same_parameters = all(pins.parameters.get(name) == value for name, value in said.items())
-    return same_model and same_plan and same_parameters and ("sgr" not in expected or _injected(run))
+    return same_model and same_parameters and ("sgr" not in expected or _planned_with(run, expected["sgr"]))
+
+
+def _planned_with(run: Run, expected: dict[str, Any]) -> bool:
+    """Whether it was planned as the arm names it; a turn that is taken without planning has no policy pinned."""
+    if not run.pins.sgr:
+        return expected.get("enabled") != Switch.ON
+    return all(run.pins.sgr.get(name) == value for name, value in expected.items()) and _injected(run)
 
 
 def _injected(run: Run) -> bool:
-    """Whether what models were shown of the plan has the form that the policy names."""
+    """Whether what models were shown of the plan, if they were to follow it, has the form that the policy names."""
+    planned = run.turn.planned
+    if planned is None or planned.flow is not Flow.CONTINUE:
+        return True
     synthetic = [each for each in run.turn.main.messages if each.kind is Kind.SYNTHETIC_PLAN]
     as_tool = any(each.tool_calls for each in synthetic)
     return as_tool is (run.pins.sgr.get("injection", Injection.CLEAN) != Injection.CLEAN)
