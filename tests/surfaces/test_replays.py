@@ -231,6 +231,28 @@ async def test_a_plan_is_put_before_the_model_in_another_way(tmp_path: Path, dat
         assert (item["fate"], item["same"], item["tokens"]) == ({"before": "normal", "after": "clarify"}, False, 0)
 
 
+async def test_without_planning_a_turn_that_asked_back_is_answered(tmp_path: Path, database_url: str):
+    def unsure(prompt: Prompt) -> Say | str:
+        return plan(intent_confidence=0.3, action="clarify") if planning(prompt) else "It is at the door."
+
+    guardian = FixedGuardian(when={"hm": Verdict(Level.UNSAFE, ("Violent",))})
+    async with reasoning(tmp_path, database_url, unsure, guardian) as talk:
+        turns = [(await talk.post(text)).json()["turnId"] for text in ("Where is it?", "hm")]
+        [asked_back, blocked] = (await replay(talk, turnIds=turns, overrides={"sgr": {"enabled": False}}))["items"]
+        assert (asked_back["fate"], blocked["fate"]) == ({"before": "clarify", "after": "normal"}, None)
+        [asked_back, blocked] = (await replay(talk, turnIds=turns, overrides={"guard": {"enabled": False}}))["items"]
+        assert (asked_back["fate"], blocked["fate"]) == (None, {"before": "guardian_block", "after": "unknown"})
+        off = {"guard": {"enabled": False}, "sgr": {"enabled": False}}
+        items = (await replay(talk, turnIds=turns, overrides=off))["items"]
+        assert [item["fate"]["after"] for item in items] == ["normal", "normal"]
+
+
+async def test_planning_that_is_switched_on_for_a_past_turn_is_not_taken_for_no_change(talk: Talk):
+    turn = (await talk.say("Where is it?"))["turnId"]
+    [item] = (await replay(talk, turnIds=[turn], overrides={"sgr": {"enabled": True}}))["items"]
+    assert "what planning would change is not known" in item["notes"][0]
+
+
 async def test_another_guard_policy_decides_by_the_verdict_on_the_record(tmp_path: Path, database_url: str):
     guardian = FixedGuardian(when={"hm": Verdict(Level.UNSAFE, ("Violent",))})
     async with reasoning(tmp_path, database_url, lambda _: "Fine.", guardian, sgr_enabled=False) as talk:
@@ -242,6 +264,8 @@ async def test_another_guard_policy_decides_by_the_verdict_on_the_record(tmp_pat
         assert first["fate"] == {"before": "guardian_block", "after": "normal"}
         assert "never answered" in first["notes"][0]
         assert second["same"]
+        done = await replay(talk, turnIds=[blocked, fine], overrides={"guard": {"enabled": False}})
+        assert [item["fate"] for item in done["items"]] == [first["fate"], None]
         assert len(guardian.asked) == asked
 
 

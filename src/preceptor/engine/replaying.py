@@ -14,7 +14,7 @@ from preceptor.domain.messages.message import AnyPart, Message, texts
 from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.reasoning.plan import Action
-from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
+from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy, Switch
 from preceptor.domain.replays.comparing import Digest, answer_diff, context_diff, divergence, in_its_place, said
 from preceptor.domain.replays.replay import CallItem, Changed, Fates, Item, Mode, Overrides, Replies
 from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under
@@ -31,6 +31,7 @@ from preceptor.engine.stages.moderate import heard
 PAUSES = (0.5, 2.0)
 UNANSWERED = recorded("It would not have been answered: the tables lead it elsewhere.")
 WITHHELD = recorded("The safety check withholds its question: nothing was put to the model.")
+UNPLANNED = recorded("It was not planned then, and no plan is made now: what planning would change is not known.")
 NEVER_ANSWERED = recorded("It was never answered then, so there is nothing to compare an answer with.")
 
 
@@ -86,6 +87,8 @@ class Going(msgspec.Struct):
             original.notes.append(UNANSWERED)
         if not original.steps and self.fates is not None:
             original.notes.append(NEVER_ANSWERED)
+        if answered and original.steps and _plans_anew(original.turn, self.replaying.changes.overrides):
+            original.notes.append(UNPLANNED)
         live = live and answered and bool(original.steps)
         if live and not await self._let_through():
             original.notes.append(WITHHELD)
@@ -245,6 +248,12 @@ async def _heard(model: ChatModel, request: Request, seconds: float) -> Reply:
     raise ModelFailure(Fault.BROKEN_STREAM, BROKE_OFF)
 
 
+def _plans_anew(turn: Turn, overrides: Overrides) -> bool:
+    """Whether a turn that was taken without planning is now to be taken with it."""
+    assert turn.accepted is not None
+    return overrides.sgr is not None and overrides.sgr.enabled is Switch.ON and not turn.accepted.pins.sgr
+
+
 def changed_fate(turn: Turn, overrides: Overrides) -> Fates | None:
     """Where the tables led a turn and would lead it under other policies, by the plan and the verdict on its record."""
     guard, sgr = overrides.guard, overrides.sgr
@@ -254,6 +263,8 @@ def changed_fate(turn: Turn, overrides: Overrides) -> Fates | None:
     assert turn.accepted is not None
     then = SgrPolicy.model_validate(turn.accepted.pins.sgr) if turn.accepted.pins.sgr else SgrPolicy()
     rules = Rules(
+        guarded=guard is None or guard.enabled,
+        planned=sgr is None or sgr.enabled is not Switch.OFF,
         routing=None if sgr is None else sgr.routing,
         mode=None if guard is None else guard.mode,
         on_error=None if guard is None else guard.on_error,

@@ -128,6 +128,10 @@ class Fate(Value):
 class Rules(msgspec.Struct, frozen=True):
     """What to decide a past turn by. Whatever is None is as it was then."""
 
+    guarded: bool = True
+    """False: as if no one had judged it."""
+    planned: bool = True
+    """False: as if it had been answered at once."""
     routing: RoutingPolicy | None = None
     mode: Mode | None = None
     on_error: OnError | None = None
@@ -155,17 +159,19 @@ def fate_under(turn: Turn, rules: Rules, then: RoutingPolicy) -> Fate | None:
     """Where other rules would have led it, by the plan and the verdict that are on the record. `then` were its own."""
     assert turn.accepted is not None
     pins = turn.accepted.pins
-    judged = _counted(turn.verdict, rules.levels)
+    judged = _counted(turn.verdict, rules.levels) if rules.guarded else None
+    plan = turn.planned if rules.planned else None
+    unplanned = None if pins.sgr and rules.planned else Action.NORMAL
     if judged is not None:
         was = GuardPolicy.model_validate(pins.guard)
         hit = gate(judged, rules.mode or was.mode, rules.on_error or was.on_error)
         if hit.outcome in (Gate.BLOCK, Gate.UNAVAILABLE):
             return _fate(_action(hit.outcome), hit)
-        if turn.planned is None:
-            return _fate(None if pins.sgr else Action.NORMAL, hit)
-    if turn.planned is None:
-        return None
-    routed = route(turn.planned.plan, judged, rules.routing or then, asked=pins.clarifications)
+        if plan is None:
+            return _fate(unplanned, hit)
+    if plan is None:
+        return None if rules.guarded and rules.planned else Fate(action=unplanned, table="", version="", row="")
+    routed = route(plan.plan, judged, rules.routing or then, asked=pins.clarifications)
     return _fate(routed.action, routed.table)
 
 
