@@ -164,6 +164,7 @@ def test_a_line_with_a_slash_does_something_else(folder: Path, tmp_path: Path):
         asked(terminal, "/context", "as it was sent")
         asked(terminal, "/undo", "nothing to undo")
         asked(terminal, "/cleanup", "tokens freed")
+        asked(terminal, "/cleanup", "nothing to clean up")
         asked(terminal, "/undo", "Back to")
         asked(terminal, "/agent nobody", "nobody")
         asked(terminal, "/agent assistant", "Talking with assistant.")

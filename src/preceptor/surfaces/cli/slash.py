@@ -76,7 +76,11 @@ def _undo(talk: Talk, _: str) -> None:
 
 def _cleanup(talk: Talk, _: str) -> None:
     """Leave the working steps of specialists out of what models are shown."""
+    before = talk.api.get(f"{talk.path}/views")["currentViewId"]
     view = talk.api.post(f"{talk.path}/compact", {"intermediate": True, "strategy": "drop"})
+    if view["viewId"] == before:
+        complain("Models are shown no steps of specialists, so there is nothing to clean up.")
+        return
     say((f"{view['tokensFreed']} tokens freed; {view['messages']} messages are shown. /undo takes it back.", "dim"))
 
 
