@@ -152,6 +152,7 @@ BAD: dict[str, tuple[Json, str]] = {
         {"steps": [step(0, ask()), step(1, ask(instructions=take(0, "response")), 0)]},
         "invalid",
     ),
+    "a message that says nothing": ({"steps": [step(0, ask(" \n\ufeff"))]}, "invalid"),
     "what it does not depend on": ({"steps": [step(0, LOAD), step(1, ask(take(0)))]}, "invalid"),
     "too many retries": ({"steps": [step(0, LOAD, retries=4)]}, "invalid"),
     "an address that is not allowed": ({"steps": [step(0, hook("https://elsewhere.example/"))]}, "invalid"),

@@ -26,6 +26,7 @@ from preceptor.domain.messages.message import Text
 from preceptor.domain.ownership import Caller, Permission
 from preceptor.domain.prompts.parameters import AS_USUAL
 from preceptor.domain.turns.facts import TERMINAL, Ended, TurnStatus, fact_of
+from preceptor.domain.value import is_visible
 from preceptor.engine.accepting import Wanted, accept
 from preceptor.engine.branching import Again
 from preceptor.engine.calling_out import AnsweredNo, NoAnswer, NoWebhooks, OutcomeUnknown
@@ -177,7 +178,7 @@ async def _said(work: Work, caller: Caller, doing: Doing) -> str:
     outputs = await spoken_outputs(work, caller, doing.state)
     said = looked_up(message.origin, outputs)
     text = said if isinstance(said, str) else orjson.dumps(said).decode()
-    if not text.strip():
+    if not is_visible(text):
         raise Invalid(f"Step {message.origin.step} put out nothing that could be said at {message.origin.path!r}.")
     return text
 

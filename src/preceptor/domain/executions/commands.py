@@ -9,10 +9,10 @@ from preceptor.domain.executions.binding import Reference
 from preceptor.domain.ownership import Permission
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.replays.replay import NewReplay
-from preceptor.domain.value import ANY_TEXT, AnyId, Json, Text, Value
+from preceptor.domain.value import VISIBLE_TEXT, AnyId, Json, Text, Value
 
 LONGEST_TEXT = 500_000
-Said = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=ANY_TEXT)]
+Said = Annotated[str, Field(max_length=LONGEST_TEXT, pattern=VISIBLE_TEXT)]
 Header = Annotated[str, Field(max_length=64, pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 Url = Annotated[str, Field(min_length=8, max_length=2000, pattern=r"^https?://[!-\[\]-~]+$")]
 
