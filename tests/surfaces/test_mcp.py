@@ -188,6 +188,14 @@ async def test_nothing_of_another_organisation_is_found(talk: Talk):
     assert said["structuredContent"]["code"] == "not_found"
 
 
+async def test_a_conversation_with_one_agent_does_not_answer_for_another(talk: Talk):
+    wanted = {"message": "Hi", "conversation_id": talk.id}
+    said = (await call(talk, "send_message", **wanted, agent_id="support"))["result"]
+    assert (said["isError"], said["structuredContent"]["code"]) == (True, "invalid")
+    assert "is with 'assistant'" in said["content"][0]["text"]
+    assert (await call(talk, "send_message", **wanted, agent_id="assistant"))["result"]["isError"] is False
+
+
 async def test_only_active_instructions_are_prompts_and_gaps_are_arguments(talk: Talk):
     gap = {"type": "template", "content": {"systemPrompt": "Greet {{who}}."}, "variables": [{"name": "who"}]}
     made = await talk.client.post("/api/instructions", json={"name": "Greeting"} | gap)

@@ -12,7 +12,7 @@ from preceptor.domain.delegation import DELEGATE, RETURN
 from preceptor.domain.messages.directive import RETURN_CONTROL, DelegateReasoning, written
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.turns.control import DELEGATE_SPEC, RETURN_SPEC, asked
-from preceptor.surfaces.mcp.rest import Rest
+from preceptor.surfaces.mcp.rest import Declined, Rest
 
 DIRECTIVE = "preceptor/directive"
 """Under this name in a result's metadata. It is a statement of what was asked; only our own engine acts on one."""
@@ -89,10 +89,20 @@ async def send_message(rest: Rest, given: SendMessage) -> Told:
     if conversation is None:
         started = await rest.post("/api/conversations", body={"agentId": given.agent_id or DEFAULT_AGENT})
         conversation = str(started["conversationId"])
+    elif given.agent_id is not None:
+        await _require(rest, conversation, given.agent_id)
     body: dict[str, Any] = {"content": given.message, "queue": given.queue}
     turn = await rest.post("/api/conversations/{}/messages", conversation, body=body)
     ui: dict[str, Any] = turn.get("ui") or {}
     return Told(str(ui.get("response", "")) or f"The turn is {turn['status']}.", turn)
+
+
+async def _require(rest: Rest, conversation: str, agent_id: str) -> None:
+    """Complain if the conversation is with another agent than the one that is to hear it."""
+    other = (await rest.get("/api/conversations/{}", conversation))["agentId"]
+    if other != agent_id:
+        said = f"The conversation {conversation} is with {other!r}. Leave agent_id out, or leave conversation_id out."
+        raise Declined(422, "invalid", said)
 
 
 async def get_effective_instructions(rest: Rest, given: OfAgent) -> Told:
