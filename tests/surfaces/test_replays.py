@@ -240,6 +240,7 @@ async def test_without_planning_a_turn_that_asked_back_is_answered(tmp_path: Pat
         turns = [(await talk.post(text)).json()["turnId"] for text in ("Where is it?", "hm")]
         [asked_back, blocked] = (await replay(talk, turnIds=turns, overrides={"sgr": {"enabled": False}}))["items"]
         assert (asked_back["fate"], blocked["fate"]) == ({"before": "clarify", "after": "normal"}, None)
+        assert "never answered" in asked_back["notes"][0]
         [asked_back, blocked] = (await replay(talk, turnIds=turns, overrides={"guard": {"enabled": False}}))["items"]
         assert (asked_back["fate"], blocked["fate"]) == (None, {"before": "guardian_block", "after": "unknown"})
         off = {"guard": {"enabled": False}, "sgr": {"enabled": False}}

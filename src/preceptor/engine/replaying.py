@@ -85,7 +85,7 @@ class Going(msgspec.Struct):
         answered = self.fates is None or self.fates.after in (Action.NORMAL, "unknown")
         if not answered:
             original.notes.append(UNANSWERED)
-        if not original.steps and self.fates is not None:
+        if self.fates is not None and all(step.purpose == "plan" for step in original.steps):
             original.notes.append(NEVER_ANSWERED)
         if answered and original.steps and _plans_anew(original.turn, self.replaying.changes.overrides):
             original.notes.append(UNPLANNED)
