@@ -1,6 +1,7 @@
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from uuid import UUID
 
 import httpx2
@@ -13,7 +14,8 @@ from preceptor.surfaces.web.languages import SPEAKERS
 from tests.conftest import ADMIN, client_of
 from tests.postgres import Cluster
 from tests.requirements import covers
-from tests.surfaces.helpers import app_of, bearer, problem
+from tests.surfaces.helpers import app_of, bearer, problem, rows
+from tests.talking import settings_in
 
 ALWAYS = {
     "x-content-type-options": "nosniff",
@@ -133,6 +135,23 @@ async def test_the_first_page_speaks_the_chosen_language_and_escapes_the_product
     assert SPEAKERS[language].say("Skip to content") in page.text
     assert "preceptor link" in page.text
     assert "<h1>&lt;b&gt;Ours&lt;/b&gt;</h1>" in page.text
+
+
+@covers("S27")
+async def test_without_authentication_a_page_of_another_site_gets_nothing_done(tmp_path: Path, database_url: str):
+    settings = settings_in(tmp_path, database_url, auth="off")
+    async with open_preceptor(settings) as preceptor, client_of(preceptor, {}) as browser:
+        made = (await browser.post("/api/conversations", json={"agentId": "assistant"})).json()["conversationId"]
+        before = rows(preceptor)
+        for origin in ("https://evil.example", "http://127.0.0.1.evil.example", "null", "http://[evil"):
+            stranger = {"Origin": origin}
+            erased = await browser.post(f"/api/conversations/{made}/erase", headers=stranger)
+            sent = await browser.post("/api/attachments", files={"file": ("a.txt", b"x")}, headers=stranger)
+            for answer in (erased, sent):
+                problem(answer, 403, "forbidden")
+        assert rows(preceptor) == before
+        own = await browser.post("/api/sign-in-links", headers={"Origin": "http://127.0.0.1:3003"})
+        assert own.status_code == 201
 
 
 @covers("S27")

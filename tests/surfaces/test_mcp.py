@@ -212,6 +212,7 @@ async def test_only_active_instructions_are_prompts_and_gaps_are_arguments(talk:
     [
         ({"Origin": "https://evil.example"}, 403, "forbidden"),
         ({"Origin": "null"}, 403, "forbidden"),
+        ({"Origin": "http://[evil"}, 403, "forbidden"),
         ({"Origin": "http://127.0.0.1.evil.example"}, 403, "forbidden"),
         ({"Host": "evil.example"}, 400, "wrong_host"),
         ({"Mcp-Session-Id": "someone-elses"}, 404, "not_found"),

@@ -46,7 +46,12 @@ def test_a_page_is_whole_for_whoever_asks_for_a_part_it_does_not_have(site: Site
 
 def test_a_form_from_another_site_does_nothing(site: Site):
     cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
-    foreign = ({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil.example"})
+    foreign = (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "http://evil.example"},
+        {"origin": "http://[evil"},
+    )
     for headers in foreign:
         answer = httpx2.post(
             f"{site.url}/settings/keys",

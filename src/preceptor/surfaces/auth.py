@@ -2,15 +2,16 @@
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from preceptor.adapters.oidc import OidcVerifier
 from preceptor.app import Preceptor
-from preceptor.domain.errors import Unauthenticated
+from preceptor.domain.errors import Refused, Unauthenticated
 from preceptor.domain.ownership import Caller, installation_admin
 from preceptor.settings import Auth
+from preceptor.surfaces.hosts import host_name
 
 REMEMBERED = 1.0
 """Seconds a credential is trusted without asking the database again: the longest a revoked key lives elsewhere."""
@@ -19,15 +20,26 @@ LONGEST = 8192
 MISSHAPEN = "The Authorization header is not `Bearer KEY`."
 
 
+class ForeignOrigin(Refused):
+    needs: str = ""
+
+    def __str__(self) -> str:
+        return "This comes from a page of another site. Add its host to PRECEPTOR_ALLOWED_HOSTS if you trust it."
+
+
 class Gatekeeper(msgspec.Struct):
     preceptor: Preceptor
     oidc: OidcVerifier | None = None
     clock: Callable[[], float] = time.monotonic
     known: dict[bytes, tuple[Preceptor, float]] = {}
 
-    async def admit(self, authorization: list[bytes]) -> Preceptor:
-        """Preceptor acting for whoever calls, by the `Authorization` headers of a request."""
+    async def admit(self, authorization: list[bytes], origin: Iterable[bytes] = ()) -> Preceptor:
+        """Preceptor acting for whoever calls, by the `Authorization` headers of a request.
+
+        While authentication is off, a page of any site could speak from a browser here: it says so by its `Origin`.
+        """
         if self.preceptor.settings.auth is Auth.OFF:
+            refuse_foreign(origin, self.preceptor.settings.allowed_hosts)
             return self.preceptor.acting_as(installation_admin())
         if len(authorization) != 1:
             raise Unauthenticated(MISSHAPEN) if authorization else Unauthenticated
@@ -50,6 +62,14 @@ class Gatekeeper(msgspec.Struct):
             claims = await self.oidc.verify(token)
             return await self.preceptor.access.by_claims(claims.subject, claims.org, claims.role)
         return await self.preceptor.access.by_key(token)
+
+
+def refuse_foreign(origins: Iterable[bytes], allowed: tuple[str, ...]) -> None:
+    """A page in a browser says where it comes from. Complain if that is none of the hosts that we answer to."""
+    ours = {name.strip("[]").lower() for name in allowed}
+    named = [host_name(one.decode("latin-1").partition("://")[2]) for one in origins]
+    if "*" not in ours and not ours.issuperset(named):
+        raise ForeignOrigin
 
 
 def bearer_token(authorization: str) -> str:

@@ -3,18 +3,19 @@
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 import httpx2
 from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from preceptor.domain.errors import NotFound, Refused, Unavailable
+from preceptor.domain.errors import NotFound, Unavailable
 from preceptor.domain.ownership import Permission
 from preceptor.domain.value import FROM_JSON, Json, Text
+from preceptor.surfaces.auth import refuse_foreign
 from preceptor.surfaces.inward import Inward
 from preceptor.surfaces.mcp.rest import Rest
+from preceptor.surfaces.rest.bodies import given
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import EVENT_STREAM, JSON
 
@@ -40,13 +41,6 @@ class Spoken(BaseModel):
     params: dict[Text, Json] = Field(default_factory=dict)
 
 
-class ForeignOrigin(Refused):
-    needs: str = ""
-
-    def __str__(self) -> str:
-        return "This comes from a page of another site. Add its host to PRECEPTOR_ALLOWED_HOSTS if you trust it."
-
-
 class McpMissing(Unavailable):
     code: ClassVar[str] = "mcp_not_installed"
 
@@ -60,18 +54,10 @@ async def speak(said: Spoken, preceptor: ThePreceptor, request: Request) -> Resp
     """Speak the Model Context Protocol. What each tool does needs the permissions that it needs elsewhere."""
     if find_spec("mcp") is None:
         raise McpMissing
-    _refuse_strangers(request, preceptor.settings.allowed_hosts)
-    return Handed(said.model_dump_json(exclude_unset=True).encode(), request)
-
-
-def _refuse_strangers(request: Request, allowed: tuple[str, ...]) -> None:
-    """A page in a browser says where it comes from; and whoever names a session means someone else's: we have none."""
-    origin = request.headers.get("origin")
-    host = None if origin is None else urlsplit(origin).hostname
-    if origin is not None and "*" not in allowed and host not in {name.strip("[]").lower() for name in allowed}:
-        raise ForeignOrigin
-    if session := request.headers.get(SESSION):
+    refuse_foreign(given(request, b"origin"), preceptor.settings.allowed_hosts)
+    if session := request.headers.get(SESSION):  # someone else's: we have none
         raise NotFound("MCP session", session[:64])
+    return Handed(said.model_dump_json(exclude_unset=True).encode(), request)
 
 
 class Handed(Response):
