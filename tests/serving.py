@@ -18,7 +18,7 @@ from tests.warm import Warm
 Process = subprocess.Popen[bytes] | Warm
 COMMAND = str(Path(sys.executable).with_name("preceptor"))
 PATIENCE = 30.0
-"""Seconds a server may take to start; stopping one may take 5."""
+"""Seconds a server may take to start, or to answer; stopping one may take 5."""
 
 ADDRESS = re.compile(r"is running on (http\S+)")
 LINK = re.compile(r"(http\S+/login\?token=\S+)")
@@ -42,7 +42,7 @@ class Served:
 
     def client(self, key: str | None = None) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {key or self.admin_key}"}
-        return httpx2.Client(base_url=self.url, headers=headers, trust_env=False)
+        return httpx2.Client(base_url=self.url, headers=headers, trust_env=False, timeout=PATIENCE)
 
 
 def serving(data_dir: Path, **environment: str) -> AbstractContextManager[Served]:

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,7 +61,10 @@ def test_a_client_that_hangs_up_while_its_message_waits_is_forgotten(tmp_path: P
 @covers("F20")
 def test_a_server_that_stops_tells_those_who_wait_and_keeps_nothing_of_their_messages(tmp_path: Path):
     with answering(tmp_path) as (served, _, path), served.client() as client, ThreadPoolExecutor() as pool:
-        waiting = pool.submit(client.post, path, json={"content": "¿Not now.", "queue": True}, timeout=30)
+        said, once = {"content": "¿Not now.", "queue": True}, {"Idempotency-Key": "once"}
+        twice = [pool.submit(client.post, path, json=said, headers=once, timeout=30) for _ in range(2)]
+        [refused], [waiting] = wait(twice, return_when=FIRST_COMPLETED)  # the second is told that the first waits
+        assert refused.result().json()["code"] == "idempotency_in_progress"
         with served.client() as leaving, pytest.raises(httpx2.ReadTimeout):
             leaving.post(path, json={"content": "¿Behind it.", "queue": True}, timeout=SOON)
         served.process.send_signal(signal.SIGTERM)

@@ -9,7 +9,6 @@ Whatever else is asked is answered at once.
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,8 +40,6 @@ PLANNED: dict[str, Any] = {
     "uncertainties": [],
     "action": "normal",
 }
-HELD = 30.0
-"""Seconds after which a held answer goes on by itself: a test that forgot it must not hang the rest."""
 
 
 @dataclass
@@ -67,12 +64,8 @@ class Provider:
             self.gate.set()
 
 
-THINKING = 0.15
-"""Seconds for which a model says nothing: the next thing it says has what it said before passed on. It does so several
-times, since on a busy machine two things may arrive together.
-"""
-Piece = str | tuple[str, dict[str, Any]] | float | None
-"""Text, a call of a tool, a pause, or a place to wait at."""
+Piece = str | tuple[str, dict[str, Any]] | None
+"""Text, a call of a tool, or a place to wait at."""
 Answers = Callable[[dict[str, Any]], Iterator[Piece]]
 """What is answered to a request."""
 
@@ -120,14 +113,9 @@ def _logistics(question: str, since: str) -> Iterator[Piece]:
 
 def _waiting(question: str, text: str) -> Iterator[Piece]:
     half = text.index(" ", len(text) // 2)
+    yield text[:half]
     if "wait" in question:
-        yield text[: half - 3]
-        for at in range(half - 3, half):
-            yield THINKING
-            yield text[at]
         yield None
-    else:
-        yield text[:half]
     yield text[half:]
 
 
@@ -175,10 +163,7 @@ def _handler(provider: Provider, answers: Answers) -> type[BaseHTTPRequestHandle
             for piece in provider.pieces(body, answers):
                 if piece is None:
                     provider.reached.set()
-                    provider.gate.wait(HELD)
-                    continue
-                if isinstance(piece, float | int):
-                    time.sleep(piece)
+                    provider.gate.wait()
                     continue
                 called |= not isinstance(piece, str)
                 for delta in _deltas(piece, calls):

@@ -27,6 +27,7 @@ def test_the_list_is_filtered_in_the_address_and_walked_by_keys(site: Site, tab:
     tab.get_by_label("Words in name").press("Enter")
     expect(tab).to_have_url(re.compile(r"q=Filtered"))
     expect(tab.locator("[data-item]")).to_have_count(2)
+    tab.wait_for_load_state()  # keys are heard once the scripts are there
     for key in ("j", "j", "k", "j", "Enter"):
         tab.keyboard.press(key)
     expect(tab).to_have_url(f"{site.url}/instructions/{kept.family_id}")
