@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import httpx2
 import orjson
 from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, Route, expect
 
 from preceptor.adapters.sealing import SealedBox
 from preceptor.domain.times import to_micros
@@ -133,6 +134,24 @@ def watched(page: Page, url: str, allowed: tuple[str, ...] = ()) -> Generator[Pa
     page.on("request", lambda one: None if one.url.startswith((url, "data:", "about:")) else bad.append(one.url))
     yield page
     assert not bad, bad
+
+
+@contextmanager
+def before(script: str, page: Page) -> Generator[None]:
+    """What is done in the block is done before that script is there."""
+    held, over = list[Route](), threading.Event()
+
+    def hold(route: Route) -> None:
+        if over.is_set():
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route(f"**/{script}*", hold)
+    yield
+    over.set()
+    for route in held:
+        route.continue_()
 
 
 def complains(field: Locator, sentence: str) -> None:

@@ -2,10 +2,10 @@
 
 import re
 
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.requirements import covers
-from tests.web.browsing import AGENT, Site, findings, watched
+from tests.web.browsing import AGENT, Site, before, findings, watched
 from tests.web.provider import FINAL, STEPS
 
 DONE = "body[data-turn=done]"
@@ -277,20 +277,12 @@ def test_the_keyboard_is_enough_for_a_whole_turn(site: Site, tab: Page):
 
 
 def test_a_writer_who_is_quicker_than_the_scripts_of_a_page_sends_with_enter_all_the_same(site: Site, tab: Page):
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    tab.route("**/chat.js*", hold)
-    tab.goto(f"{site.url}/conversations/new?agent={AGENT}", wait_until="commit")
-    expect(tab.get_by_label("Message", exact=True)).to_be_focused()
-    tab.keyboard.type("¿Where is my order 4711?")
-    tab.keyboard.press("Enter")
-    tab.wait_for_url(re.compile(r"/conversations/[0-9a-f-]{36}"), wait_until="commit")
-    assert held
-    tab.unroute("**/chat.js*")
-    tab.reload()
+    with before("chat.js", tab):
+        tab.goto(f"{site.url}/conversations/new?agent={AGENT}", wait_until="commit")
+        expect(tab.get_by_label("Message", exact=True)).to_be_focused()
+        tab.keyboard.type("¿Where is my order 4711?")
+        tab.keyboard.press("Enter")
+        tab.wait_for_url(re.compile(r"/conversations/[0-9a-f-]{36}"), wait_until="commit")
     done(tab)
     expect(tab.locator(".final")).to_contain_text("order")
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Dialog, Page, Route, expect
 
-from tests.web.browsing import Site, findings, watched
+from tests.web.browsing import Site, before, findings, watched
 from tests.web.library import ATTACK, Made, make
 
 
@@ -125,6 +125,20 @@ def test_leaving_with_changes_is_asked_about_and_what_was_written_is_kept(site: 
     tab.get_by_role("button", name="Take it up again").click()
     expect(tab.get_by_label("System prompt")).to_have_value("Half done")
     expect(tab.locator("#told")).to_contain_text("Half done")
+
+
+def test_what_is_written_before_the_scripts_of_the_editor_are_there_is_not_lost(site: Site, tab: Page):
+    mine = make(site)
+    with before("edit.js", tab):
+        tab.goto(f"{site.url}/instructions/{mine.family_id}/edit", wait_until="commit")
+        tab.get_by_label("System prompt").fill("Quickly")
+    expect(tab.locator("#told")).to_contain_text("Quickly")
+    expect(tab.locator("#saved")).to_have_text("Unsaved changes")
+    tab.once("dialog", lambda dialog: dialog.accept())
+    tab.goto(f"{site.url}/agents")
+    tab.goto(f"{site.url}/instructions/{mine.family_id}/edit")
+    tab.get_by_role("button", name="Take it up again").click()
+    expect(tab.get_by_label("System prompt")).to_have_value("Quickly")
 
 
 def test_without_a_script_everything_is_edited_by_buttons(site: Site):

@@ -1,9 +1,9 @@
 """A server that is gone, a session that is over, words that never end: a page bears it, and nothing is lost."""
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.web.browsing import Site
+from tests.web.browsing import Site, before
 from tests.web.library import make
 
 LOST, OVER = "The connection is lost. Reload the page.", "You are not signed in any more."
@@ -39,6 +39,16 @@ def test_a_preview_that_cannot_be_had_says_why_and_comes_back(site: Site, name: 
         expect(shown.locator("p").first).to_be_visible()
         expect(written).to_have_value("15")
         assert uncaught == []
+
+
+@pytest.mark.parametrize("name", PREVIEWS)
+def test_what_is_written_before_the_script_of_a_page_is_there_is_previewed_too(site: Site, tab: Page, name: str):
+    mine = make(site)
+    path, field, _ = PREVIEWS[name]
+    with tab.expect_response(lambda answer: "x-part" in answer.request.headers) as previewed, before("part.js", tab):
+        tab.goto(site.url + path.format(agent=mine.agent_id, family=mine.family_id), wait_until="commit")
+        tab.locator(field).first.fill("13")
+    assert "=13" in (previewed.value.request.post_data or "")
 
 
 def test_a_word_that_never_ends_makes_no_page_wider_than_the_screen(site: Site):

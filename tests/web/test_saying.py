@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from preceptor.domain.phrases import LANGUAGES
 from preceptor.surfaces.web.rendering import LANGUAGE
-from tests.web.browsing import AGENT, Site, findings, watched
+from tests.web.browsing import AGENT, Site, before, findings, watched
 from tests.web.library import make
 
 
@@ -55,6 +55,13 @@ def test_a_file_is_sent_with_a_message_and_the_model_is_shown_what_it_says(site:
         expect(page.locator(".user")).to_have_count(2)  # who leaves before it was taken has not said it
         answered(page, 2)
         expect(page.locator(".user").last).to_contain_text("Attached: note <b>.txt")
+
+
+def test_a_file_that_is_chosen_before_the_scripts_of_a_page_are_there_is_named(site: Site, tab: Page, file: Path):
+    with before("chat.js", tab):
+        tab.goto(f"{site.url}/conversations/{site.talk('¿Hello')}", wait_until="commit")
+        tab.locator("#say input[type=file]").set_input_files(file)
+    expect(tab.locator(".names")).to_have_text("note <b>.txt")
 
 
 def test_a_file_that_cannot_be_read_is_refused_and_what_was_written_stays(site: Site, tmp_path: Path):

@@ -1,5 +1,5 @@
 // What a change of an assignment would do is shown as soon as it is made in the form.
-import { show } from "./part.js";
+import { show, untouched } from "./part.js";
 for (const form of document.querySelectorAll("form.assign")) {
   const out = form.querySelector(".effect");
   let newest = 0, timer = 0;
@@ -13,4 +13,5 @@ for (const form of document.querySelectorAll("form.assign")) {
     clearTimeout(timer);
     timer = setTimeout(refresh, 200);
   });
+  if (!untouched(form)) refresh();
 }

@@ -5,9 +5,9 @@ const language = document.documentElement.lang;
 
 // The names of chosen files, beside the button.
 for (const attach of document.querySelectorAll(".attach input")) {
-  attach.addEventListener("change", () => {
-    attach.parentElement.querySelector(".names").textContent = [...attach.files].map((file) => file.name).join(", ");
-  });
+  const named = () => { attach.parentElement.querySelector(".names").textContent = [...attach.files].map((file) => file.name).join(", "); };
+  attach.addEventListener("change", named);
+  named();
 }
 
 if (thread) {

@@ -1,5 +1,5 @@
 // The editor: items by button and key, a live preview in which a late answer never wins, nothing lost by leaving.
-import { show } from "./part.js";
+import { show, untouched } from "./part.js";
 const form = document.querySelector("#editor");
 const out = document.querySelector("#told");
 const key = (path) => `draft:${path}`;
@@ -98,6 +98,7 @@ if (form) {
       else if (event.target.dataset.kept === "take") send(before);
     });
   }
+  if (!untouched(form)) touch();
 
   // What was written before comes back the way it would without a script: as a form that the server shows again.
   function send(text) {

@@ -1,4 +1,4 @@
-import { show } from "./part.js";
+import { show, untouched } from "./part.js";
 
 // The numbers of an experiment that runs are asked for again now and then, while someone looks and touches nothing.
 const watched = document.querySelector("[data-watch]"), EVERY = 10_000;
@@ -23,10 +23,12 @@ if (watched) {
 // What a design would take is said as its numbers change.
 const form = document.querySelector("form[data-needed]");
 let newest = 0, timer = 0;
+const reckon = () => {
+  const mine = ++newest, body = new URLSearchParams(new FormData(form));
+  show(document.querySelector("#needed"), form, "needed", { body, stale: () => mine !== newest });
+};
 form?.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const mine = ++newest, body = new URLSearchParams(new FormData(form));
-    show(document.querySelector("#needed"), form, "needed", { body, stale: () => mine !== newest });
-  }, 200);
+  timer = setTimeout(reckon, 200);
 });
+if (form && !untouched(form)) reckon();

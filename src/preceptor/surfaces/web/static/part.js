@@ -1,3 +1,12 @@
+// Whether a form is as the server sent it: whoever is quick writes in it before the script is there that listens.
+export function untouched(form) {
+  return [...form.elements].every((one) => {
+    if (one.options) return one.selectedIndex === Math.max(0, [...one.options].findLastIndex((option) => option.defaultSelected));
+    if (one.type === "checkbox" || one.type === "radio") return one.checked === one.defaultChecked;
+    return one.value === (one.defaultValue ?? one.value);
+  });
+}
+
 // A part of a page, asked for with a form as it stands. Where none comes, it is said why: nothing else is lost.
 export async function show(out, form, name, { body, signal, stale }) {
   let html = "", why = "";
