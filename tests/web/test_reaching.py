@@ -16,6 +16,17 @@ IN_SIGHT = """it => {
     return Boolean(top) && (it.contains(top) || top.contains(it));
 }"""
 """Whether nothing lies over the middle of it."""
+BROKEN = """() => [...document.querySelectorAll("main :is(button, .button, label)")].flatMap(it => [...it.childNodes])
+    .filter(it => it.nodeType === Node.TEXT_NODE && it.parentElement.checkVisibility())
+    .flatMap(it => [...it.data.matchAll(/\\p{L}+/gu)].map(word => [it, word]))
+    .filter(([it, word]) => {
+        const range = document.createRange();
+        range.setStart(it, word.index);
+        range.setEnd(it, word.index + word[0].length);
+        return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+    })
+    .map(([, word]) => word[0])"""
+"""Words that begin on one line and end on another."""
 
 
 def passed(page: Page, times: int) -> list[str]:
@@ -67,6 +78,28 @@ def test_the_composer_ends_where_the_conversation_does(site: Site, tab: Page):
     sides = [tab.locator(one).bounding_box() for one in (".final", "#send")]
     ends = [side["x"] + side["width"] for side in sides if side]
     assert ends[0] == pytest.approx(ends[1], abs=1)
+
+
+def test_the_way_to_the_latest_lies_over_nothing_that_is_written(site: Site, tab: Page):
+    tab.goto(f"{site.url}/conversations/{site.talk(*['¿Hello'] * 5)}")
+    for size in (NARROW, ZOOMED):
+        tab.set_viewport_size(size)
+        tab.locator("#text").fill("A line\n" * 5)
+        tab.locator("#thread").evaluate("it => { it.scrollTop = 0; }")
+        expect(tab.get_by_role("button", name="Jump to latest")).to_be_visible()
+        jump, composer = tab.locator("#jump").bounding_box(), tab.locator(".composer").bounding_box()
+        assert jump
+        assert composer
+        assert jump["y"] + jump["height"] <= composer["y"]
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "vi"])
+def test_no_word_on_a_button_or_a_label_is_broken_in_two(site: Site, language: str):
+    chosen = {"name": LANGUAGE, "value": language, "url": site.url}
+    with site.tab(viewport={"width": 320, "height": 844}, cookies=[*site.cookies, chosen]) as page:
+        for path in ("/instructions/new", f"/instructions/{make(site).family_id}/edit"):
+            page.goto(site.url + path)
+            assert page.evaluate(BROKEN) == []
 
 
 def test_what_was_said_last_stays_in_sight_while_a_long_message_is_written(site: Site, tab: Page):
