@@ -10,6 +10,9 @@ import httpx2
 import pytest
 
 from preceptor.domain.errors import phrased
+from preceptor.domain.executions.execution import StepStatus
+from preceptor.domain.experiments.experiment import Status as ExperimentStatus
+from preceptor.domain.instructions.instruction import Status as InstructionStatus
 from preceptor.engine.gatekeeping import GateClosed
 from preceptor.surfaces.web.languages import SPEAKERS, WORDS, catalogue
 from preceptor.surfaces.web.remembering import recalled, said
@@ -130,6 +133,7 @@ def test_every_sentence_of_the_record_is_known_again_with_what_was_filled_in():
         ("content changed: systemPrompt, guidelines", "изменилось содержание: Системный промпт, Указания"),
         ("'A' 1.0.0 is draft and does not speak. Activate it, or pin another version.", "состояние: черновик"),
         ("Step 2 (Look) failed: The execution was over.", "Шаг 2 (Look) — сбой: Выполнение было завершено."),
+        ("Step 0 (Look) timeout: It took longer than the 1 s it had.", "Шаг 0 (Look) — время вышло: "),
         ("The execution was over. Ask the provider.", "The execution was over. Ask the provider."),
         ("20 calls were all it had", "вызовов у него было всего 20"),
         ("Restored 1.0.0-rc.1.", "Восстановлена версия 1.0.0-rc.1."),
@@ -170,6 +174,12 @@ def test_a_sentence_that_never_ends_is_read_in_one_pass():
 def test_what_someone_wrote_is_never_taken_for_a_sentence_of_ours():
     assert said(SPEAKERS["ru"], "all there") == "all there"
     assert said(SPEAKERS["ru"], phrased("the name of the agent")) == "имя агента"
+
+
+@pytest.mark.parametrize("status", [*ExperimentStatus, *InstructionStatus, StepStatus.FAILED, StepStatus.TIMEOUT])
+def test_a_status_in_a_sentence_is_said_in_the_language_of_the_page(status: str):
+    sentence = phrased("This experiment is %(status)s, so there is nothing to promote.", status=status)
+    assert not re.search("[a-z]", said(SPEAKERS["ru"], sentence))
 
 
 def test_why_a_gate_is_closed_is_said_in_the_language_of_the_page():

@@ -44,8 +44,10 @@ WORDED = frozenset({"after", "before", "now", "otherwise", "part", "status", "th
 """Blanks in which more of our own words stand."""
 MEANT = {
     "compression_failed": msg("it could not be written"),
+    "ended": msg("over"),
     "insufficient_history": msg("there are too few messages"),
     "nothing_to_summarise": msg("there is nothing to sum up"),
+    "timeout": msg("out of time"),
     "waiting_for_more": msg("it waits for more messages"),
     "within_budget": msg("everything fits"),
     "major": msg("major"),
