@@ -44,6 +44,12 @@ def test_a_versions_address_shows_that_version_and_its_line(site: Site, tab: Pag
     expect(tab.get_by_text("There is a newer version, 2.0.0.")).to_be_visible()
 
 
+def test_an_instruction_that_says_nothing_yet_says_so(site: Site, tab: Page):
+    made = site.api("POST", "/api/instructions", json={"name": "Blank", "type": "task", "content": {}})
+    tab.goto(f"{site.url}/instructions/{made['familyId']}")
+    expect(tab.locator("article")).to_contain_text("It says nothing yet.")
+
+
 def test_items_are_added_moved_and_removed_by_keyboard_and_the_preview_follows(site: Site, tab: Page):
     mine = make(site)
     tab.goto(f"{site.url}/instructions/{mine.family_id}/edit")

@@ -205,6 +205,8 @@ def test_a_replay_is_asked_for_from_a_turn_and_shows_what_came_out_otherwise(sit
     conversation = site.talk("¿Is it open?", agent=made.agent_id)
     tab.goto(f"{site.url}/conversations/{conversation}")
     tab.get_by_role("link", name="Replay with…").click()
+    for group in ("Who answers", "What is replayed"):
+        expect(tab.get_by_role("group", name=group).get_by_role("radio", checked=True)).to_have_count(1)
     tab.locator("select[name=instruction]").select_option(made.family_id)
     tab.get_by_label("in the version").fill("1.0.0")
     tab.get_by_role("button", name="Replay them").click()
