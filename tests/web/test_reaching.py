@@ -29,11 +29,11 @@ BROKEN = """() => [...document.querySelectorAll("main :is(button, .button, label
 """Words that begin on one line and end on another."""
 
 
-def passed(page: Page, times: int) -> list[str]:
-    """What the Tab key leads to and does not show."""
+def passed(page: Page, times: int, key: str = "Tab") -> list[str]:
+    """What the key leads to and does not show."""
     hidden: list[str] = []
     for _ in range(times):
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         at = page.locator("main :focus, .rail :focus").locator("visible=true")
         if at.count() and not at.evaluate(IN_SIGHT):
             hidden.append(at.evaluate("it => `${it.name} ${it.innerText}`.trim()"))
@@ -45,6 +45,23 @@ def test_no_bar_lies_over_what_has_the_focus(site: Site, tab: Page, size: Viewpo
     tab.set_viewport_size(size)
     tab.goto(f"{site.url}/instructions/{make(site).family_id}/edit")
     assert passed(tab, 60) == []
+
+
+@pytest.mark.parametrize("size", [NARROW, ZOOMED])
+def test_the_keyboard_passes_by_what_a_panel_lies_over(site: Site, tab: Page, size: ViewportSize):
+    conversation = site.talk("¿Hello")
+    tab.set_viewport_size(size)
+    tab.goto(f"{site.url}/conversations/{conversation}")
+    opener = tab.locator(".final [data-inspect]")
+    opener.click()
+    expect(tab.locator("#inspector")).to_be_focused()
+    assert passed(tab, 20, "Shift+Tab") == []
+    tab.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    opener.click()
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    tab.locator("#text").click()
+    expect(tab.locator("#text")).to_be_focused()
 
 
 @pytest.mark.parametrize("language", ["en", "ru", "vi"])

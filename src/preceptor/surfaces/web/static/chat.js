@@ -176,7 +176,11 @@ if (thread) {
     if (message) address.searchParams.set("panel", message); else address.searchParams.delete("panel");
     history.replaceState(null, "", address);
   };
-  const closePanel = () => { panel.hidden = true; split.classList.remove("inspecting"); addressed(""); opener?.focus(); };
+  // In a narrow window it lies over the conversation, which the keyboard then passes by.
+  const narrow = matchMedia("(max-width: 900px)");
+  const cover = () => { $(".conv").inert = narrow.matches && !panel.hidden; };
+  narrow.addEventListener("change", cover);
+  const closePanel = () => { panel.hidden = true; cover(); split.classList.remove("inspecting"); addressed(""); opener?.focus(); };
   const openPanel = async (href) => {
     trouble("");
     const answer = await fetch(href, { headers: { "X-Part": "context" } }).catch(() => null);
@@ -184,6 +188,7 @@ if (thread) {
     if (!answer.ok) { location.href = href; return; }
     panel.innerHTML = await answer.text();
     panel.hidden = false;
+    cover();
     split.classList.add("inspecting");
     panel.focus();
   };
