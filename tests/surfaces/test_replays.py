@@ -11,7 +11,7 @@ from preceptor.domain.ids import StreamId, TaskId
 from preceptor.domain.messages.message import ToolCall
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.reply import Fault, ModelFailure
-from preceptor.domain.reasoning.verdict import Level, Verdict
+from preceptor.domain.reasoning.verdict import GuardFailure, GuardFault, Level, Verdict
 from preceptor.domain.replays.facts import CancelRequested, event
 from preceptor.testing import Called, FixedGuardian, Say
 from tests.requirements import covers
@@ -246,6 +246,22 @@ async def test_without_planning_a_turn_that_asked_back_is_answered(tmp_path: Pat
         off = {"guard": {"enabled": False}, "sgr": {"enabled": False}}
         items = (await replay(talk, turnIds=turns, overrides=off))["items"]
         assert [item["fate"]["after"] for item in items] == ["normal", "normal"]
+
+
+async def test_what_an_override_leaves_out_is_as_it_was_for_the_turn(tmp_path: Path, database_url: str):
+    sure = {"injection": "raw_tool_result", "thresholds": {"intentConfidence": 0.1}}
+    guardian = FixedGuardian(GuardFailure(GuardFault.TIMEOUT, "no answer"))
+
+    def unsure(prompt: Prompt) -> Say | str:
+        return plan(intent_confidence=0.5) if planning(prompt) else "It is at the door."
+
+    async with reasoning(tmp_path, database_url, unsure, guardian) as talk:
+        policies = {"sgr": sure, "guard": {"onError": "continue"}}
+        assert (await talk.client.patch("/api/agents/assistant", json=policies)).status_code == 200
+        turn = (await talk.say())["turnId"]
+        for override in ({"sgr": {"maxClarifications": 9}}, {"guard": {"mode": "enforce"}}):
+            [item] = (await replay(talk, turnIds=[turn], overrides=override))["items"]
+            assert (item["fate"], item["contextDiff"], item["same"]) == (None, [], True)
 
 
 async def test_planning_that_is_switched_on_for_a_past_turn_is_not_taken_for_no_change(talk: Talk):

@@ -25,7 +25,7 @@ from preceptor.engine.injecting import reinjected
 from preceptor.engine.ports import ChatModel, TokenCounter, Work
 from preceptor.engine.recovering import events_of
 from preceptor.engine.remembering import Asking, Past, remember, show
-from preceptor.engine.retelling import Changes, told_with
+from preceptor.engine.retelling import Changes, sgr_of, told_with
 from preceptor.engine.run import Means
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
@@ -208,7 +208,7 @@ class Reading(msgspec.Struct):
 
     def _changed(self, before: Shown, system: tuple[Segment, ...], *, main: bool) -> Shown:
         said, tail = before.said, before.tail
-        turn, sgr = self.original.turn, self.changes.overrides.sgr
+        turn, sgr = self.original.turn, sgr_of(self.original.turn, self.changes.overrides)
         if self.history is not None:
             mine = [each for each in said if each.message.turn_id == turn.turn_id]
             own = mine if not turn.calls else [each for each in mine if not each.message.from_client]

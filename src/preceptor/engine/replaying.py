@@ -14,16 +14,17 @@ from preceptor.domain.messages.message import AnyPart, Message, texts
 from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.reasoning.plan import Action
-from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy, Switch
+from preceptor.domain.reasoning.policy import GuardPolicy, Switch
 from preceptor.domain.replays.comparing import Digest, answer_diff, context_diff, divergence, in_its_place, said
 from preceptor.domain.replays.replay import CallItem, Changed, Fates, Item, Mode, Overrides, Replies
 from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under
 from preceptor.domain.turns.turn import Turn
+from preceptor.domain.value import told
 from preceptor.engine.contexts import Format
 from preceptor.engine.guarding import STOPS, GuardClient
 from preceptor.engine.originals import ANSWERS, Original, Step, original_of
 from preceptor.engine.ports import ChatModel, Work
-from preceptor.engine.retelling import Changes
+from preceptor.engine.retelling import Changes, sgr_of, sgr_then
 from preceptor.engine.session import Session
 from preceptor.engine.stages.listen import BROKE_OFF, priced
 from preceptor.engine.stages.moderate import heard
@@ -256,20 +257,19 @@ def _plans_anew(turn: Turn, overrides: Overrides) -> bool:
 
 def changed_fate(turn: Turn, overrides: Overrides) -> Fates | None:
     """Where the tables led a turn and would lead it under other policies, by the plan and the verdict on its record."""
-    guard, sgr = overrides.guard, overrides.sgr
+    guard, sgr = overrides.guard, sgr_of(turn, overrides)
     before = fate(turn)
     if before is None or (guard is None and sgr is None):
         return None
-    assert turn.accepted is not None
-    then = SgrPolicy.model_validate(turn.accepted.pins.sgr) if turn.accepted.pins.sgr else SgrPolicy()
+    wanted = {} if guard is None else told(guard)
     rules = Rules(
-        guarded=guard is None or guard.enabled,
+        guarded=wanted.get("enabled", True),
         planned=sgr is None or sgr.enabled is not Switch.OFF,
         routing=None if sgr is None else sgr.routing,
-        mode=None if guard is None else guard.mode,
-        on_error=None if guard is None else guard.on_error,
+        mode=wanted.get("mode"),
+        on_error=wanted.get("on_error"),
     )
-    after = fate_under(turn, rules, then.routing)
+    after = fate_under(turn, rules, sgr_then(turn).routing)
     if after is None or before.action is after.action:
         return None
     return Fates(before=_word(before), after=_word(after))

@@ -9,8 +9,10 @@ from preceptor.domain.errors import recorded
 from preceptor.domain.ids import FamilyId, InstructionId
 from preceptor.domain.instructions.instruction import InstructionVersion
 from preceptor.domain.instructions.lifecycle import Status
+from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.replays.replay import Overrides
 from preceptor.domain.turns.turn import Turn
+from preceptor.domain.value import told
 from preceptor.engine.compiled import Compilations, Told
 from preceptor.engine.documents import with_documents
 from preceptor.engine.effective import Present, foreign, speaking, with_versions
@@ -30,6 +32,18 @@ class Changes(msgspec.Struct, frozen=True):
     def refits(self) -> bool:
         parameters = self.overrides.parameters
         return parameters is not None and bool(HISTORY & parameters.model_fields_set)
+
+
+def sgr_of(turn: Turn, overrides: Overrides) -> SgrPolicy | None:
+    """How a turn would be planned: as then, but for what is said to be different. None if nothing is."""
+    if overrides.sgr is None:
+        return None
+    return sgr_then(turn).model_copy(update=told(overrides.sgr))
+
+
+def sgr_then(turn: Turn) -> SgrPolicy:
+    assert turn.accepted is not None
+    return SgrPolicy.model_validate(turn.accepted.pins.sgr)
 
 
 async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> tuple[Told, list[str]]:
