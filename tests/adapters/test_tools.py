@@ -423,6 +423,10 @@ async def test_tools_are_found_among_installed_packages(package: Path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[preceptor.tools]\nshop = shop_tools:stock\n")
     assert "stock" in open_toolbox([], lambda: NOON).names
+    for broken in ("no_such_module:x", "shop_tools:missing", "broken_tools:x", "shop_tools:NOTHING"):
+        (info / "entry_points.txt").write_text(f"[preceptor.tools]\nshop = {broken}\n")
+        with pytest.raises(CannotStart, match="The entry point 'shop' of "):
+            open_toolbox([], lambda: NOON)
 
 
 @pytest.mark.parametrize(

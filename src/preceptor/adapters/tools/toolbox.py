@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pydantic_core import to_json
@@ -58,8 +58,21 @@ class ToolBox:
 
 def open_toolbox(named: Sequence[str], now: Callable[[], datetime]) -> ToolBox:
     """The built-in tools, those of installed packages, and those that the settings name as `module:attribute`."""
-    installed = [tool for entry in entry_points(group=GROUP) for tool in as_tool(entry.load(), f"{GROUP}:{entry.name}")]
+    installed = [tool for entry in entry_points(group=GROUP) for tool in _installed(entry)]
     return ToolBox([*built_in(now), *installed, *(tool for name in named for tool in _imported(name))])
+
+
+def _installed(entry: EntryPoint) -> tuple[Tool, ...]:
+    told = f"The entry point {entry.name!r} of {GROUP}"
+    try:
+        found = entry.load()
+    except UnusableTool:
+        raise
+    except Exception as error:
+        raise UnusableTool(
+            f"{told} cannot be loaded ({type(error).__name__}: {error}). Correct or remove the package that has it."
+        ) from error
+    return as_tool(found, told)
 
 
 def _imported(name: str) -> tuple[Tool, ...]:
