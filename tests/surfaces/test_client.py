@@ -214,6 +214,8 @@ def test_the_client_that_waits_does_the_same_over_a_real_socket(tmp_path: Path):
         assert caught.value.code == "not_found"
         with pytest.raises(ApiError):
             list(preceptor.stream("Hello?", conversation="none"))
+        with SyncPreceptor(served.url, key=f"{served.admin_key}\n", retries=0) as as_a_file_has_it:
+            assert as_a_file_has_it.agents.get("plain").name == made["name"]
     with SyncPreceptor(served.url, key="x", retries=0) as gone, pytest.raises(Unreachable):
         gone.agents.get("assistant")
 

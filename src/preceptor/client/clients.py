@@ -26,7 +26,7 @@ PATIENCE = 660.0
 
 
 def _headers(key: str | None) -> dict[str, str]:
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
+    return {} if key is None else {"Authorization": f"Bearer {key.strip()}"}
 
 
 def _plain(method: str, path: str, body: Any, query: dict[str, Any]) -> Asked:
