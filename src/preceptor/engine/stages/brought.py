@@ -1,6 +1,7 @@
 """What a client brought along is judged before a model reads it; what no model may read is withheld."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
 
 from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.placed import Placed
@@ -28,26 +29,25 @@ async def withhold_brought(run: Run) -> None:
 
 
 async def _brought(run: Run) -> list[Placed]:
-    """All of it. A model may be asked for a summary of what this request does not show, and a later one may show it."""
+    """All that clients brought since one of ours spoke last: with this turn, or as an import that it goes on with.
+
+    A model may be asked for a summary of what this request does not show, and a later one may show it.
+    """
     newest, before = run.history.near[-1:], run.journal.here[0].place - 1
-    if not before or (newest and not _is_brought(run, newest[0])):
+    if not before or (newest and not newest[0].message.from_client):
         return []
 
     async def program(work: Work) -> list[Placed]:
         found, last = list[Placed](), before
-        while mine := [each for each in await _up_to(work, run, last) if _is_brought(run, each)]:
-            found, last = [*mine, *found], last - STEP
-        return found
+        while some := await work.messages.between(run.journal.conversation_id, max(1, last - STEP + 1), last):
+            theirs = list(takewhile(lambda each: each.message.from_client, reversed(some)))
+            found += theirs
+            if len(theirs) < len(some):
+                break
+            last -= STEP
+        return found[::-1]
 
     return await run.journal.store.read(run.journal.owner, program)
-
-
-async def _up_to(work: Work, run: Run, last: int) -> list[Placed]:
-    return await work.messages.between(run.journal.conversation_id, max(1, last - STEP + 1), last)
-
-
-def _is_brought(run: Run, each: Placed) -> bool:
-    return each.message.from_client and each.message.turn_id == run.turn.turn_id
 
 
 def _withhold(run: Run, several: Sequence[Placed]) -> None:
