@@ -1,5 +1,6 @@
 """Settings: read once from the environment (`PRECEPTOR_…`), `.env` and `preceptor.toml`, then passed down, frozen."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -26,6 +27,7 @@ from preceptor.readable import Readable, parsed
 
 LISTS = ("allowed_hosts", "egress_allow", "tools")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?", re.ASCII)
 
 
 def _whole(folder: Path) -> Path:
@@ -41,6 +43,12 @@ def _switch(given: object) -> object:
         return str(TypeAdapter(bool).validate_python(given)).lower()
     except ValidationError:
         return given
+
+
+def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names or not all(name == "*" or _HOST.fullmatch(name) for name in names):
+        raise ValueError("name hosts, without scheme or port and separated by commas, or * for any")
+    return names
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -198,7 +206,7 @@ class Settings(Readable):
     turn_budget_cost: float | None = Field(
         default=None, gt=0, description="Most that one turn may cost, in the currency of the models' prices."
     )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, AfterValidator(_hosts)] = Field(
         default=LOOPBACK, description="Host headers we answer to, separated by commas; * for any."
     )
     require_if_match: bool = Field(default=False, description="Refuse changes that come without If-Match (428).")
