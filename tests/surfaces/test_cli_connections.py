@@ -121,6 +121,18 @@ def test_which_models_answer_for_an_agent_is_said_and_changed(on: Cli):
     assert (wrong.code, "is not the name of a model" in wrong.err) == (2, True)
 
 
+def test_the_name_and_the_tools_of_an_agent_are_said_and_changed(on: Cli):
+    made = on("agents", "create", "desk", "Desk", "--tool", "calculator", "--json")
+    assert made.json["tools"] == ["calculator"]
+    changed = on("agents", "change", "desk", "--name", "Help desk", "--tool", "current_time", "--tool", "calculate")
+    assert "tools: current_time, calculate" in changed.out
+    assert "calculator" in changed.err  # which was meant, perhaps
+    shown = on("agents", "show", "desk").out
+    assert "Help desk" in shown
+    assert "tools: current_time, calculate" in shown
+    assert on("agents", "change", "desk", "--no-tools", "--json").json["tools"] == []
+
+
 def test_what_a_turn_of_an_agent_may_take_and_how_it_is_guarded_and_planned_are_said_and_changed(on: Cli):
     how = ("--budget", "tokens=2000", "--budget", "seconds=60", "--guard", "report", "--sgr", "off", "--carry-over")
     made = on("agents", "create", "careful", "Careful", *how, "--json").json

@@ -23,6 +23,7 @@ Fallback = Annotated[
     list[str] | None,
     typer.Option("--fallback", metavar="NAME", help="Asked in its place when it cannot answer; may be repeated."),
 ]
+Tools = Annotated[list[str] | None, typer.Option("--tool", metavar="NAME", help="A tool it may call; may be repeated.")]
 
 
 def _path(agent_id: str, *more: str) -> str:
@@ -64,7 +65,7 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
     say((found["agentId"], "bold"), f"  {found['name']}, {found['role']}")
     if found["permissions"]:
         say(f"May: {', '.join(found['permissions'])}")
-    for line in told(found):
+    for line in _about(found):
         say(line)
     for warning in found["warnings"]:
         warn(warning["sentence"])
@@ -75,20 +76,24 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
 @app.command()
 def change(  # noqa: PLR0913, PLR0917 - the options of a command
     agent: Agent,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="As people know it.")] = None,
     model: Model = None,
     fallback: Fallback = None,
     no_fallback: Annotated[bool, typer.Option("--no-fallback", help="Ask no other model in its place.")] = False,
+    tool: Tools = None,
+    no_tools: Annotated[bool, typer.Option("--no-tools", help="Let it call none.")] = False,
     budget: Budget = None,
     guard: Guard = None,
     sgr: Sgr = None,
     carry_over: CarryOver = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change how an agent answers: with which models, at what cost, how it is guarded and how it plans.
+    """Change how an agent answers: with which models and tools, at what cost, how it is guarded and how it plans.
 
-    What is not named stays as it is.
+    What is not named stays as it is. Tools and fallback models that are named take the place of those it had.
 
     [bold]Examples[/bold]
+      preceptor agents change support --name "Help desk" --tool calculator --tool current_time
       preceptor agents change support --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5 --fallback local
       preceptor agents change support --budget tokens=20000 --budget seconds=60 --carry-over
       preceptor agents change support --guard report --guard answers=true --sgr thresholds.spamScore=0.9
@@ -96,9 +101,8 @@ def change(  # noqa: PLR0913, PLR0917 - the options of a command
     """
     from preceptor.settings import Settings
 
-    news: dict[str, Any] = _said(model=model, fallbackModels=fallback, carryOver=carry_over)
-    if no_fallback:
-        news["fallbackModels"] = []
+    news: dict[str, Any] = _said(name=name, model=model, fallbackModels=fallback, tools=tool, carryOver=carry_over)
+    news |= {field: [] for field, none in (("fallbackModels", no_fallback), ("tools", no_tools)) if none}
     wanted = {"budget": budget, "guard": guard, "sgr": sgr}
     policies({}, **wanted)  # what cannot be meant is told before anything is asked
     with api(Settings.load()) as preceptor:
@@ -110,8 +114,10 @@ def change(  # noqa: PLR0913, PLR0917 - the options of a command
         return
     others = ", then ".join(made["fallbackModels"])
     say(f"{agent} answers with {made['model'] or 'the default model'}{f', else with {others}' if others else ''}.")
-    for line in told(made):
+    for line in _about(made):
         say(line)
+    for warning in made["warnings"]:
+        warn(warning["sentence"])
 
 
 @app.command()
@@ -126,6 +132,7 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
     ] = None,
     model: Model = None,
     fallback: Fallback = None,
+    tool: Tools = None,
     budget: Budget = None,
     guard: Guard = None,
     sgr: Sgr = None,
@@ -135,14 +142,14 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
     """Make an agent.
 
     [bold]Examples[/bold]
-      preceptor agents create support "Support" --role assistant
+      preceptor agents create support "Support" --role assistant --tool calculator
       preceptor agents create support "Support" --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5
       preceptor agents create support "Support" --budget seconds=60 --guard report --sgr off --carry-over
     """
     from preceptor.settings import Settings
 
     wanted: dict[str, Any] = {"agentId": agent_id, "name": name, "permissions": permission or []}
-    wanted |= _said(role=role, model=model, fallbackModels=fallback, carryOver=carry_over)
+    wanted |= _said(role=role, model=model, fallbackModels=fallback, tools=tool, carryOver=carry_over)
     wanted |= policies({}, budget=budget, guard=guard, sgr=sgr)
     with api(Settings.load()) as preceptor:
         made = preceptor.post("/api/agents", wanted)
@@ -245,6 +252,11 @@ def effective(
         rows = [(s["path"], s["instructionId"], s["version"], _place(s), s["rule"]) for s in told["sources"]]
         say_table(columns, rows)
     _remark(told)
+
+
+def _about(agent: dict[str, Any]) -> list[str]:
+    tools = [f"tools: {', '.join(agent['tools'])}"] if agent["tools"] else []
+    return [*tools, *told(agent)]
 
 
 def _said(**fields: Any) -> dict[str, Any]:
