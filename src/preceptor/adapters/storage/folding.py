@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -17,9 +18,9 @@ class Folding:
     Only a log that is folded to its end begins anew, so without the second step it would grow for ever.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._thread = ThreadPoolExecutor(1, "preceptor-fold")
+        self._connection = self._thread.submit(connect).result()
         self._going: asyncio.Future[int] | None = None
         self._changes = 0
         """How many rows had been changed when the log began."""

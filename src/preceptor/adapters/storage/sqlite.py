@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,7 +91,7 @@ class SqliteStore:
         self._readers: list[sqlite3.Connection] = []
         self._writing = connect(path)
         self._writing.execute("PRAGMA busy_timeout=0")
-        self.folding = Folding(connect(path))
+        self.folding = Folding(partial(connect, path))
         self._thread = ThreadPoolExecutor(1, "preceptor-commit")
         self._loop = asyncio.get_running_loop()
         self._heads: Heads = {}
