@@ -1,14 +1,16 @@
-"""How settings are read: the environment first, then `.env`, then `preceptor.toml`."""
+"""How settings are read: the environment first, then `.env`, then `preceptor.toml`; and how they may be written."""
 
 import json
 import os
+import re
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -19,6 +21,7 @@ from preceptor.kept_secrets import PREFIX
 
 CONFIG = PREFIX + "CONFIG"
 """The variable that names another file than `preceptor.toml`."""
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?", re.ASCII)
 
 
 class Readable(BaseSettings):
@@ -86,6 +89,37 @@ def parsed(value: object) -> object:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
         raise ValueError("it must be JSON") from None
+
+
+def switched(given: object) -> object:
+    """Yes and no may be written as for every other setting: `1`, `True`, `off`."""
+    try:
+        return str(TypeAdapter(bool).validate_python(given)).lower()
+    except ValidationError:
+        return given
+
+
+def _whole(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _split(given: object) -> object:
+    """A variable's text, at its commas; a TOML file has a list."""
+    return tuple(item.strip() for item in given.split(",") if item.strip()) if isinstance(given, str) else given
+
+
+def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names or not all(name == "*" or _HOST.fullmatch(name) for name in names):
+        raise ValueError("name hosts, without scheme or port and separated by commas, or * for any")
+    return names
+
+
+WholePath = Annotated[Path, AfterValidator(_whole)]
+Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+HostNames = Annotated[Listed, AfterValidator(_hosts)]
 
 
 def _complaint(settings: type[BaseSettings], error: ValidationError) -> str:

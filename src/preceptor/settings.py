@@ -1,20 +1,10 @@
 """Settings: read once from the environment (`PRECEPTOR_…`), `.env` and `preceptor.toml`, then passed down, frozen."""
 
-import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    SecretStr,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
 from pydantic_settings import NoDecode
 
 from preceptor.domain.delegation import Limits
@@ -23,36 +13,9 @@ from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Inject
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.reasoning.wording import OURS, PlanTexts
 from preceptor.kept_secrets import Secrets, secret, sendable
-from preceptor.readable import Readable, parsed
+from preceptor.readable import HostNames, Listed, Readable, WholePath, parsed, switched
 
-LISTS = ("allowed_hosts", "egress_allow", "tools")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-_HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?", re.ASCII)
-
-
-def _whole(folder: Path) -> Path:
-    try:
-        return folder.expanduser().absolute()
-    except RuntimeError as error:
-        raise ValueError(str(error)) from None
-
-
-def _switch(given: object) -> object:
-    """Yes and no may be written as for every other setting: `1`, `True`, `off`."""
-    try:
-        return str(TypeAdapter(bool).validate_python(given)).lower()
-    except ValidationError:
-        return given
-
-
-def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
-    if not names or not all(name == "*" or _HOST.fullmatch(name) for name in names):
-        raise ValueError("name hosts, without scheme or port and separated by commas, or * for any")
-    return names
-
-
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
 class Auth(StrEnum):
@@ -75,7 +38,7 @@ class Settings(Readable):
         description="Address to listen on. Anything but loopback is refused while authentication is off.",
     )
     port: int = Field(default=3003, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
-    data_dir: Annotated[Path, AfterValidator(_whole)] = Field(
+    data_dir: WholePath = Field(
         default_factory=_usual_place,
         description="Folder of the SQLite file, local models and first-run secrets.",
     )
@@ -114,22 +77,20 @@ class Settings(Readable):
         description="Where an OpenAI-compatible server's API begins, such as http://127.0.0.1:8080/v1.",
     )
     model_api_key: SecretStr | None = Field(default=None, description="Key for the server of PRECEPTOR_MODEL_URL.")
-    model_capabilities: Annotated[Path, AfterValidator(_whole)] | None = Field(
+    model_capabilities: WholePath | None = Field(
         default=None,
         description="TOML or JSON file that corrects what is known of models, by their names: context_window, tools, "
         "plans, input_price and so on.",
     )
     summary_model: str | None = Field(default=None, description="Model for summaries. Default: the agent's.")
     plan_model: str | None = Field(default=None, description="Model for plans. Default: the agent's.")
-    egress_allow: Annotated[tuple[str, ...], NoDecode] = Field(
+    egress_allow: Listed = Field(
         default=(),
         description="Hosts that outgoing calls may reach besides the configured ones, separated by commas: host, "
         "host:port or https://host.",
     )
-    tools: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Python tools to register, as module:attribute, separated by commas."
-    )
-    mcp_servers: Annotated[Path, AfterValidator(_whole)] | None = Field(
+    tools: Listed = Field(default=(), description="Python tools to register, as module:attribute, separated by commas.")
+    mcp_servers: WholePath | None = Field(
         default=None, description="TOML or JSON file of MCP servers whose tools agents may use once approved."
     )
     guard_enabled: bool = Field(default=True, description="Let a guardian judge what users write.")
@@ -156,7 +117,7 @@ class Settings(Readable):
     guard_delegation_prompts: bool = Field(default=False, description="Judge the prompts of specialists.")
     guard_images: bool = Field(default=False, description="In enforce, let pictures through, marked as unchecked.")
     guard_history_turns: int = Field(default=0, ge=0, le=20, description="Earlier turns judged with a message.")
-    sgr_enabled: Annotated[Switch, BeforeValidator(_switch)] = Field(
+    sgr_enabled: Annotated[Switch, BeforeValidator(switched)] = Field(
         default=Switch.AUTO, description="Plan before answering: auto (models that can), true or false."
     )
     sgr_injection: Injection = Field(
@@ -206,7 +167,7 @@ class Settings(Readable):
     turn_budget_cost: float | None = Field(
         default=None, gt=0, description="Most that one turn may cost, in the currency of the models' prices."
     )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode, AfterValidator(_hosts)] = Field(
+    allowed_hosts: HostNames = Field(
         default=LOOPBACK, description="Host headers we answer to, separated by commas; * for any."
     )
     require_if_match: bool = Field(default=False, description="Refuse changes that come without If-Match (428).")
@@ -257,12 +218,6 @@ class Settings(Readable):
         default="en", description="Language of texts for users: en, ru or vi."
     )
     product_name: str = Field(default="Preceptor", min_length=1, max_length=80, description="Name shown to users.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_lists(cls, values: dict[str, Any]) -> dict[str, Any]:
-        texts = {name: value for name in LISTS if isinstance(value := values.get(name), str)}
-        return values | {name: _split(text) for name, text in texts.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
