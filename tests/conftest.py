@@ -11,6 +11,7 @@ from hypothesis import settings as trying
 
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.models.registry import ModelRegistry
+from preceptor.adapters.storage import postgres as postgres_store
 from preceptor.adapters.storage import schema
 from preceptor.surfaces.http import create_app
 from preceptor.testing import ScriptedModel
@@ -28,6 +29,8 @@ ADMIN_KEY = "the-admin-key-of-the-tests"
 NOBODY = "http://127.0.0.1:9"
 """Where nobody listens: what the tests connect may be called there and nowhere else."""
 ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
+PATIENCE = 60.0
+"""Seconds for which those who want the same thing of PostgreSQL wait for one another, however busy the machine is."""
 
 
 LONGEST = (
@@ -127,12 +130,15 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 async def preceptor(
-    settings: Settings, model: ScriptedModel, request: pytest.FixtureRequest
+    settings: Settings, model: ScriptedModel, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncGenerator[Preceptor]:
     """Preceptor on a fresh database of every kind, acting for the admin of `default`."""
+    breaks = request.node.get_closest_marker("breaks_the_database") is not None
+    if not breaks:
+        monkeypatch.setattr(postgres_store, "PATIENCE", PATIENCE)
     async with open_preceptor(settings, models=only(model, settings)) as opened:
         yield opened
-        if request.node.get_closest_marker("breaks_the_database") is None:
+        if not breaks:
             await every_call_is_rebuilt(opened)
 
 
