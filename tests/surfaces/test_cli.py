@@ -521,7 +521,7 @@ def test_organisations_and_users_are_made_and_listed(on: Cli):
 
 
 def test_a_list_longer_than_a_page_is_shown_whole(cli: Cli, monkeypatch: pytest.MonkeyPatch):
-    with connection.api(Settings.load()) as api:
+    with connection.api() as api:
         for number in range(205):
             api.post("/api/orgs", {"orgId": f"org-{number}", "name": "x"})
     assert len(cli("orgs", "list", "--json").json) == 206

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from preceptor import Settings
 from preceptor.surfaces.cli import connection
 from tests.requirements import covers
 from tests.serving import serving
@@ -366,7 +365,7 @@ def test_commands_speak_to_the_server_that_runs(cli: Cli, tmp_path: Path):
         made = created(cli)
         with server.client() as client:
             assert client.get(f"/api/instructions/{made['familyId']}").json()["name"] == "Refund policy"
-            with connection.api(Settings.load()) as api:
+            with connection.api() as api:
                 assert api.server == server.url
         assert lines(cli("instructions", "pull", "prompts")) == ["new       refund-policy.md"]
         file = tmp_path / "prompts" / "refund-policy.md"

@@ -37,9 +37,7 @@ def list_agents(as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor agents list --json
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         agents = list(preceptor.items("/api/agents"))
     if as_json:
         say_json(agents)
@@ -54,9 +52,7 @@ def show(agent: Agent, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor agents show assistant
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.get(_path(agent))
         given = list(preceptor.items(_path(agent, "instructions")))
     if as_json:
@@ -99,13 +95,11 @@ def change(  # noqa: PLR0913, PLR0917 - the options of a command
       preceptor agents change support --guard report --guard answers=true --sgr thresholds.spamScore=0.9
       preceptor agents change support --guard default --budget default
     """
-    from preceptor.settings import Settings
-
     news: dict[str, Any] = _said(name=name, model=model, fallbackModels=fallback, tools=tool, carryOver=carry_over)
     news |= {field: [] for field, none in (("fallbackModels", no_fallback), ("tools", no_tools)) if none}
     wanted = {"budget": budget, "guard": guard, "sgr": sgr}
     policies({}, **wanted)  # what cannot be meant is told before anything is asked
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         before: dict[str, Any] = preceptor.get(_path(agent)) if any(wanted.values()) else {}
         etag = {"etag": f'"{before["revision"]}"'} if before else {}
         made = preceptor.patch(_path(agent), news | policies(before, **wanted), **etag)
@@ -146,12 +140,10 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
       preceptor agents create support "Support" --model openai:gpt-5-mini --fallback anthropic:claude-haiku-4-5
       preceptor agents create support "Support" --budget seconds=60 --guard report --sgr off --carry-over
     """
-    from preceptor.settings import Settings
-
     wanted: dict[str, Any] = {"agentId": agent_id, "name": name, "permissions": permission or []}
     wanted |= _said(role=role, model=model, fallbackModels=fallback, tools=tool, carryOver=carry_over)
     wanted |= policies({}, budget=budget, guard=guard, sgr=sgr)
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/agents", wanted)
     if as_json:
         say_json(made)
@@ -186,13 +178,11 @@ def assign(  # noqa: PLR0913, PLR0917 - the options of a command
       preceptor agents assign support refund-policy --pin label:production --priority 10
       preceptor agents assign support refund-policy --version 1.2.0 --guideline "Answer in Vietnamese"
     """
-    from preceptor.settings import Settings
-
     if pin is not None and version is not None:
         raise typer.BadParameter("a pin follows versions and --version stays at one: give one of them")
     custom = {"additionalGuidelines": guideline, "disabledConstraints": disable, "reason": reason}
     body = _said(pin="exact" if version else pin, priority=priority, customizations=_said(**custom))
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         named = find_version(preceptor, found, version)["instructionId"] if version else found["familyId"]
         try:
@@ -214,9 +204,7 @@ def unassign(agent: Agent, which: Which) -> None:
     [bold]Example[/bold]
       preceptor agents unassign support refund-policy
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         preceptor.delete(_path(agent, "instructions", found["familyId"]))
     say(f"{agent} no longer follows {found['name']}.")
@@ -238,10 +226,8 @@ def effective(
       preceptor agents effective assistant --sources
       preceptor agents effective assistant --at 2030-01-31T12:00:00Z --json
     """
-    from preceptor.settings import Settings
-
     query = {"at": at} if at else {}
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         told = preceptor.get(_path(agent, "instructions", "effective"), **query)
     if as_json:
         say_json(told)

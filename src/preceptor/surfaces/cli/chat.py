@@ -38,13 +38,11 @@ def chat(
       preceptor chat < letter.txt > answer.txt
       preceptor chat "And now?" --conversation 01a1e295-18f3-723d-bb9f-ca7802f2bfd3 --queue --json
     """
-    from preceptor.settings import Settings
-
     if agent is not None and conversation is not None:
         raise typer.BadParameter("a conversation has its agent already: give --agent or --conversation")
     if text is not None and not text.strip():
         raise typer.BadParameter("say something")
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         if conversation is not None:
             preceptor.get(f"/api/conversations/{quote(conversation, safe='')}")
         talk = Talk(preceptor, agent or DEFAULT, conversation, queue=queue)

@@ -142,9 +142,12 @@ def reached(settings: "Settings", server: str | None) -> "AbstractAsyncContextMa
 
 
 @contextmanager
-def api(settings: "Settings") -> Generator[Api]:
+def api() -> Generator[Api]:
     import asyncio
 
+    from preceptor.settings import Settings
+
+    settings = Settings.load()
     server = find_server(settings)
     opening = reached(settings, server)
     with asyncio.Runner() as runner:

@@ -38,10 +38,9 @@ def pull(
       preceptor instructions pull prompts --dry-run
       preceptor instructions pull prompts && git diff prompts
     """
-    from preceptor.settings import Settings
     from preceptor.surfaces.cli.folders import Arriving, read_folder
 
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         library = _library(preceptor)
     changes = Arriving(folder, read_folder(folder), library).plan(force=force)
     if not dry_run:
@@ -65,13 +64,12 @@ def push(
       preceptor instructions push prompts --dry-run
       preceptor instructions push prompts
     """
-    from preceptor.settings import Settings
     from preceptor.surfaces.cli.folders import Arriving, read_existing
     from preceptor.wire import library_files
 
     files = read_existing(folder)
     bundle = library_files.from_files(files)
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         plan = _send(preceptor, bundle, dry_run=dry_run, force=force)
         if not dry_run:
             Arriving(folder, files, _library(preceptor)).plan(force=True, only_known=True).write()
@@ -90,9 +88,7 @@ def diff(
       preceptor instructions diff refund-policy 1.0.0 1.2.0
       preceptor instructions diff --folder prompts
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         pairs = _versions(preceptor, which, before, after) if which else _folder(preceptor, folder)
     different = [say_diff(old, new, old_name, new_name) for old_name, old, new_name, new in pairs]
     if not any(different):
@@ -111,13 +107,12 @@ def bring_in(
       preceptor instructions import library.json --dry-run
       preceptor instructions import library.yaml
     """
-    from preceptor.settings import Settings
     from preceptor.wire import library_files
 
     raw = read_bytes(file)
     is_yaml = file.suffix in {".yaml", ".yml"}
     bundle = library_files.from_yaml(raw, file.name) if is_yaml else library_files.from_json(raw, file.name)
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _say_plan(_send(preceptor, bundle, dry_run=dry_run, force=force), as_json)
 
 
@@ -132,10 +127,9 @@ def take_out(
       preceptor instructions export library.json
       preceptor instructions export library.yaml --no-history --assignments
     """
-    from preceptor.settings import Settings
     from preceptor.wire import library_files
 
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         bundle = _library(preceptor, history=history, assignments=assignments)
     is_yaml = file is not None and file.suffix in {".yaml", ".yml"}
     text = library_files.to_yaml(bundle) if is_yaml else library_files.to_json(bundle)

@@ -37,11 +37,10 @@ def run(
       preceptor executions run chat.json
       preceptor executions run chat.json --no-wait --json
     """
-    from preceptor.settings import Settings
     from preceptor.wire import strict_json
 
     body: Any = strict_json.read(read_bytes(file))
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         started = preceptor.post(PATH, body)
         _finish(preceptor, started, as_json=as_json, wait=wait)
 
@@ -56,9 +55,7 @@ def page(
     [bold]Example[/bold]
       preceptor executions list --status failed
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items(PATH, status=status))
     if as_json:
         say_json(found)
@@ -74,9 +71,7 @@ def show(which: Id, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor executions show 0198…
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _tell(preceptor.get(f"{PATH}/{which}"), as_json=as_json)
 
 
@@ -87,9 +82,7 @@ def cancel(which: Id, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor executions cancel 0198…
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _tell(preceptor.post(f"{PATH}/{which}/cancel"), as_json=as_json)
 
 
@@ -104,9 +97,7 @@ def retry(
     [bold]Example[/bold]
       preceptor executions retry 0198…
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _finish(preceptor, preceptor.post(f"{PATH}/{which}/retry"), as_json=as_json, wait=wait)
 
 

@@ -31,9 +31,7 @@ def list_experiments(
     [bold]Example[/bold]
       preceptor experiments list --status running
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items(PATH, status=status))
     if as_json:
         say_json(found)
@@ -66,9 +64,7 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
     [bold]Example[/bold]
       preceptor experiments create "Shorter answers" manner 1.0.0 2.0.0 --agent support --days 14 --guard cost
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         body = {"name": name, "agentIds": agent, **_arms(preceptor, instruction, control, variant)}
         wishes = {"splitRatio": split, "duration": days, "unit": unit, "primaryMetric": metric, "guardrails": guard}
         body |= {key: value for key, value in wishes.items() if value is not None}
@@ -83,9 +79,7 @@ def show(experiment: Which, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor experiments show 0199a1b2-0000-7000-8000-000000000000
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _told(preceptor.get(_path(experiment)), as_json)
 
 
@@ -130,9 +124,7 @@ def results(experiment: Which, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor experiments results 0199a1b2-0000-7000-8000-000000000000 --json
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.get(_path(experiment, "results"))
     if as_json:
         say_json(found)
@@ -158,9 +150,8 @@ def _arms(preceptor: Api, instruction: str, control: str, variant: str) -> dict[
 
 
 def _ask(experiment: str, what: str, as_json: bool) -> None:
-    from preceptor.settings import Settings
 
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _told(preceptor.post(_path(experiment, what)), as_json)
 
 

@@ -45,10 +45,8 @@ def list_instructions(
       preceptor instructions list --type system --status active
       preceptor instructions list --search refund --json
     """
-    from preceptor.settings import Settings
-
     wanted = {"type": type_, "category": category, "status": status, "q": search, "tags": tag}
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items(PATH, **wanted))
     if as_json:
         say_json(found)
@@ -67,9 +65,7 @@ def show(which: Which, as_json: AsJson = False) -> None:
       preceptor instructions show refund-policy
       preceptor instructions show refund-policy > refund-policy.md
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
     if as_json:
         say_json(found)
@@ -102,11 +98,9 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
       preceptor instructions create --file support.md
       preceptor instructions create --template template-support-vi --set companyName=ACME --name "Hỗ trợ ACME"
     """
-    from preceptor.settings import Settings
-
     said: dict[str, Any] = {"name": name, "type": type_, "status": "draft" if draft else None}
     told = {field: value for field, value in said.items() if value is not None}
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         if template is not None:
             made = preceptor.post(
                 path_of("from-template", template), told | {"customizations": settings_of(set_ or [])}
@@ -137,9 +131,7 @@ def revise(  # noqa: PLR0913, PLR0917 - the options of a command
       preceptor instructions revise refund-policy --guideline "Mention the 30 days" --changelog "Asked for by legal"
       preceptor instructions revise refund-policy --file refund-policy.md --bump major
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         newest = next(preceptor.items(path_of(found["familyId"], "versions")))
         body: dict[str, Any] = _whole(read_file(file)) if file else {"content": {}}
@@ -160,9 +152,7 @@ def delete(
     [bold]Example[/bold]
       preceptor instructions delete refund-policy
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         preceptor.delete(path_of(found["familyId"]) + ("?force=true" if force else ""))
     say(f"{found['name']} is hidden.")
@@ -181,9 +171,7 @@ def templates(
       preceptor instructions templates --category support --language vi
       preceptor instructions create --template template-support-vi --set companyName=ACME
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items(f"{PATH}/templates", role=role, category=category))
     shown = [one for one in found if language in (None, one["content"]["language"])]
     if as_json:

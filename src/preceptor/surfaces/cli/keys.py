@@ -15,9 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys of 
 @app.command("list")
 def list_keys(as_json: AsJson = False) -> None:
     """List the keys, revoked ones too, without their secrets."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         keys = list(preceptor.items("/api/keys"))
     if as_json:
         say_json(keys)
@@ -49,10 +47,8 @@ def create(
       preceptor keys create "Ann's phone" --role viewer --user ann
       preceptor keys create importer --permission agent:read --permission conversation:write
     """
-    from preceptor.settings import Settings
-
     wanted = _wanted(name, role, permission or [], expires_in) | ({"userId": user} if user else {})
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/keys", wanted)
     if as_json:
         say_json(made)
@@ -69,9 +65,7 @@ def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="As `precept
     [bold]Example[/bold]
       preceptor keys revoke k3j9x0aab2cd
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         preceptor.delete(f"/api/keys/{quote(key_id, safe='')}")
     say(f"Key {key_id} is revoked.")
 

@@ -17,7 +17,7 @@ def link(as_json: AsJson = False) -> None:
     from preceptor.surfaces.cli.connection import api
 
     settings = Settings.load()
-    with api(settings) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/sign-in-links")
         running = preceptor.server is not None
         where = preceptor.server or address(settings.host, settings.port)

@@ -28,9 +28,7 @@ def list_servers(as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor mcp-servers list --json
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items("/api/mcp-servers"))
     if as_json:
         say_json(found)
@@ -45,9 +43,7 @@ def show(server: Id, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor mcp-servers show sky
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.get(_path(server))
     _shown(found, as_json=as_json)
 
@@ -67,10 +63,8 @@ def add(
       preceptor mcp-servers add sky https://sky.example/mcp
       preceptor mcp-servers add sky https://sky.example/mcp --key-env SKY_KEY
     """
-    from preceptor.settings import Settings
-
     wanted = {"serverId": server, "url": url} | read_key(key_env, stdin=key_stdin, none=no_key)
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         preceptor.post("/api/mcp-servers", wanted)
         found = preceptor.post(_path(server, "refresh"))
     _shown(found, as_json=as_json)
@@ -83,9 +77,7 @@ def refresh(server: Id, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor mcp-servers refresh sky
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.post(_path(server, "refresh"))
     _shown(found, as_json=as_json)
 
@@ -107,9 +99,7 @@ def approve(
       preceptor mcp-servers approve sky weather --effect read
       preceptor mcp-servers approve sky weather tides --yes
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.get(_path(server))
         chosen = _chosen(found, tools)
         if not yes:
@@ -127,9 +117,7 @@ def withdraw(server: Id, tools: Tools, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor mcp-servers withdraw sky weather
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.get(_path(server))
         _chosen(found, tools)
         kept = [_approval(one) for one in _approved(found) if one["name"] not in tools]
@@ -144,9 +132,7 @@ def remove(server: Id) -> None:
     [bold]Example[/bold]
       preceptor mcp-servers remove sky
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         preceptor.delete(_path(server))
     say(f"The MCP server {server} is forgotten.")
 

@@ -13,9 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Create and list organisations: the
 @app.command("list")
 def list_orgs(as_json: AsJson = False) -> None:
     """List the organisations of this installation."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         orgs = list(preceptor.items("/api/orgs"))
     if as_json:
         say_json(orgs)
@@ -34,9 +32,7 @@ def create(
     [bold]Example[/bold]
       preceptor orgs create acme "Acme Ltd"
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/orgs", {"orgId": org_id, "name": name})
     if as_json:
         say_json(made)

@@ -26,9 +26,7 @@ def list_providers(as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor providers list --json
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items("/api/providers"))
     if as_json:
         say_json(found)
@@ -56,11 +54,9 @@ def add(  # noqa: PLR0913, PLR0917 - the options of a command
       preceptor providers add ours openai --key-env OPENAI_API_KEY
       preceptor providers add lab openai-compatible --url http://10.0.0.7:8000/v1 --no-key
     """
-    from preceptor.settings import Settings
-
     wanted: dict[str, Any] = {"providerId": provider_id, "kind": kind} | ({"url": url} if url else {})
     wanted |= read_key(key_env, stdin=key_stdin, none=no_key)
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/providers", wanted)
     if as_json:
         say_json(made)
@@ -84,10 +80,8 @@ def change(
     [bold]Example[/bold]
       preceptor providers change ours --key-env NEW_KEY
     """
-    from preceptor.settings import Settings
-
     news = ({"url": url} if url else {}) | read_key(key_env, stdin=key_stdin, none=no_key)
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.patch(_path(provider_id), news)
     if as_json:
         say_json(made)
@@ -102,9 +96,7 @@ def remove(provider_id: Id) -> None:
     [bold]Example[/bold]
       preceptor providers remove ours
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         preceptor.delete(_path(provider_id))
     say(f"The provider {provider_id} and its key are forgotten.")
 
@@ -120,9 +112,7 @@ def try_out(
     [bold]Example[/bold]
       preceptor providers test ours gpt-5-mini
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         answer = preceptor.post(_path(provider_id, "test"), {"model": model})
     if as_json:
         say_json(answer)

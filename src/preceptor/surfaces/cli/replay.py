@@ -44,7 +44,6 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
       preceptor replay run --agent support --instruction 0198…=1.1.0 --report report.html
       preceptor replay run --turn 0198… --model openai:gpt-5-mini --live
     """
-    from preceptor.settings import Settings
     from preceptor.wire import strict_json
 
     said: Any = strict_json.read(overrides.encode()) if overrides else {}
@@ -55,7 +54,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         changed["model"] = model
     which: dict[str, Any] = {"turnIds": turn} if turn else {"filter": {"limit": limit} | _named(agentId=agent)}
     asked = {**which, "overrides": changed, "mode": mode, "replies": "live" if live else "recorded"}
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         started = preceptor.post(PATH, asked)
         _watch(preceptor, started, quiet=as_json)
         _finish(preceptor, started["replayId"], report, as_json=as_json)
@@ -68,9 +67,7 @@ def page(as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor replay list
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items(PATH))
     if as_json:
         say_json(found)
@@ -89,9 +86,7 @@ def show(which: Id, report: Report = None, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor replay show 0198… --report report.html
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         _finish(preceptor, which, report, as_json=as_json)
 
 
@@ -102,9 +97,7 @@ def cancel(which: Id) -> None:
     [bold]Example[/bold]
       preceptor replay cancel 0198…
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         say(preceptor.post(f"{PATH}/{which}/cancel")["status"])
 
 
@@ -120,12 +113,11 @@ def bring_in(
     [bold]Example[/bold]
       preceptor replay import traffic.jsonl --agent support && preceptor replay run --agent support --live
     """
-    from preceptor.settings import Settings
     from preceptor.surfaces.cli.library import read_bytes
 
     records = _records(read_bytes(file))
     answers: list[Any] = []
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         for start in range(0, len(records), AT_ONCE):
             body = {"agentId": agent, "format": kind, "records": records[start : start + AT_ONCE]}
             answers.append(preceptor.post("/api/conversations/import", body))

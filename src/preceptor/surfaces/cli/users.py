@@ -13,9 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Add and list users of the organisa
 @app.command("list")
 def list_users(as_json: AsJson = False) -> None:
     """List the users."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         users = list(preceptor.items("/api/users"))
     if as_json:
         say_json(users)
@@ -37,9 +35,7 @@ def create(
     [bold]Example[/bold]
       preceptor users create ann "Ann Lee" --role editor
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/users", {"userId": user_id, "name": name, "role": role, "groupId": group})
     if as_json:
         say_json(made)

@@ -24,9 +24,7 @@ def versions(which: Which, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor instructions versions refund-policy
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         family = find(preceptor, which)["familyId"]
         found = list(preceptor.items(path_of(family, "versions")))
         labels = list(preceptor.items(path_of(family, "labels")))
@@ -45,9 +43,7 @@ def restore(which: Which, version: Number, as_json: AsJson = False) -> None:
     [bold]Example[/bold]
       preceptor instructions restore refund-policy 1.0.0
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         old = find_version(preceptor, found, version)
         made = preceptor.post(path_of(found["familyId"], "restore", old["instructionId"]))
@@ -65,9 +61,7 @@ def status(
     [bold]Example[/bold]
       preceptor instructions status refund-policy active --version 1.1.0
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post(path_of(_meant(preceptor, which, version), "status"), {"status": to})
     _tell(made, as_json, f"{made['name']} {made['version']} is {made['status']}.")
 
@@ -88,11 +82,9 @@ def label(
       preceptor instructions label refund-policy production 1.2.0
       preceptor instructions label refund-policy staging --remove
     """
-    from preceptor.settings import Settings
-
     if name is not None and (version is None) != remove:
         raise typer.BadParameter("say where the label is to point, or --remove")
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         if name is not None and version is not None:
             target = find_version(preceptor, found, version)["instructionId"]
@@ -115,9 +107,7 @@ def rate(
     [bold]Example[/bold]
       preceptor instructions rate refund-policy 4
     """
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = find(preceptor, which)
         made = preceptor.post(path_of(found["familyId"], "ratings"), {"score": score})
     _tell(made, as_json, f"{found['name']} has {made['averageRating']:.1f} of 5 on average.")
@@ -139,11 +129,9 @@ def try_out(
       preceptor instructions test refund-policy "Where is my money?"
       preceptor instructions test refund-policy "Where is my money?" --mode run --version 1.1.0
     """
-    from preceptor.settings import Settings
-
     asked = {"input": input_, "agentId": agent, "mode": mode}
     body = {name: value for name, value in asked.items() if value is not None}
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         trial = preceptor.post(path_of(_meant(preceptor, which, version), "test"), body)
     if as_json:
         say_json(trial)

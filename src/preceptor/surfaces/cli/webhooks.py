@@ -16,9 +16,7 @@ WebhookId = Annotated[str, typer.Argument(metavar="ID", help="As `preceptor webh
 @app.command("list")
 def list_webhooks(as_json: AsJson = False) -> None:
     """List the webhooks, without their secrets."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = list(preceptor.items("/api/webhooks"))
     if as_json:
         say_json(found)
@@ -46,10 +44,8 @@ def add(
       preceptor webhooks add https://hooks.example.com/preceptor
       preceptor webhooks add https://hooks.example.com/alarm --event turn.blocked
     """
-    from preceptor.settings import Settings
-
     new: dict[str, Any] = {"url": url, "description": description} | ({"events": event} if event else {})
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post("/api/webhooks", new)
     if as_json:
         say_json(made)
@@ -66,9 +62,7 @@ def rotate(
     as_json: AsJson = False,
 ) -> None:
     """Give a webhook a new secret. It is shown once; until the former one ends, messages are signed with both."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         made = preceptor.post(f"{_path(webhook_id)}/rotate?overlapHours={overlap_hours}")
     if as_json:
         say_json(made)
@@ -80,9 +74,7 @@ def rotate(
 @app.command()
 def remove(webhook_id: WebhookId) -> None:
     """Forget a webhook, and what was sent to it."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         preceptor.delete(_path(webhook_id))
     say(f"Webhook {webhook_id} is removed.")
 
@@ -90,9 +82,7 @@ def remove(webhook_id: WebhookId) -> None:
 @app.command("test")
 def post(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     """Post one signed message, now and once, and say what came of it. Exits with 1 if it was not taken."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         attempt = preceptor.post(f"{_path(webhook_id)}/test")
     if as_json:
         say_json(attempt)
@@ -109,9 +99,7 @@ def deliveries(
     as_json: AsJson = False,
 ) -> None:
     """List what was sent to a webhook, or is to be."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         found = preceptor.get(f"{_path(webhook_id)}/deliveries", limit=limit)["items"]
     if as_json:
         say_json(found)
@@ -131,9 +119,7 @@ def redeliver(
     ],
 ) -> None:
     """Send a message again, under the id it had."""
-    from preceptor.settings import Settings
-
-    with api(Settings.load()) as preceptor:
+    with api() as preceptor:
         preceptor.post(f"{_path(webhook_id)}/deliveries/{quote(delivery_id, safe='')}/redeliver")
     say(f"{delivery_id} is sent again.")
 
