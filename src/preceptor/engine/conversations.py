@@ -1,6 +1,6 @@
 """Conversations: start, read, change, archive, list, follow."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -95,7 +95,7 @@ class Conversations(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def follow(self, conversation_id: ConversationId, after: int = 0) -> AsyncIterator[list[Event]]:
+    async def follow(self, conversation_id: ConversationId, after: int = 0) -> AsyncGenerator[list[Event]]:
         """Yield the events after `after` and then each new one as it is committed; an empty list says 'still here'."""
         await self.get(conversation_id)
         after = await no_further(self.session, StreamId(conversation_id), after)

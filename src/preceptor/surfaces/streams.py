@@ -1,7 +1,7 @@
 """Open streams, and ending them when the server stops or the reader leaves."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from preceptor.adapters.observability.metrics import Metrics
 from preceptor.domain.errors import Conflict, ShuttingDown
 
+EVENT_STREAM = "text/event-stream"
 Item = TypeVar("Item")
 _END: Any = object()
 SOON = 0.05
@@ -87,6 +88,12 @@ class Streams:
 
 class Streamed(StreamingResponse):
     """A stream that ends when its reader leaves. What it was reading is told so once, and can tidy up in peace."""
+
+    def __init__(
+        self, told: AsyncIterator[bytes], headers: Mapping[str, str] | None = None, media_type: str = EVENT_STREAM
+    ) -> None:
+        at_once = {"X-Accel-Buffering": "no"}
+        super().__init__(told, headers=at_once | dict(headers or {}), media_type=media_type)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - as ASGI has it
         reading = asyncio.timeout(None)

@@ -17,7 +17,8 @@ from preceptor.surfaces.inward import Inward
 from preceptor.surfaces.mcp.rest import Rest
 from preceptor.surfaces.rest.bodies import given
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
-from preceptor.surfaces.rest.telling import EVENT_STREAM, JSON
+from preceptor.surfaces.rest.telling import JSON
+from preceptor.surfaces.streams import EVENT_STREAM
 
 router = Api("", "mcp")
 Message = MutableMapping[str, Any]

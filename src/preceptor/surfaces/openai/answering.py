@@ -14,8 +14,8 @@ from preceptor.engine.clients import Asked
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.telling import CONVERSATION, Piece, pieces
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, JSON, of_turn, replayed
-from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.rest.telling import JSON, of_turn, replayed
+from preceptor.surfaces.streams import EVENT_STREAM, Streamed
 
 ITEM = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
 STREAMED: dict[int | str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ async def answered(
     headers = {CONVERSATION: taken.conversation_id, **replayed(taken)}
     if stream:
         told = answer.streamed(_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
-        return Streamed(told, media_type=EVENT_STREAM, headers=headers | HEADERS)
+        return Streamed(told, headers)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
         raise failure_of(ended, replayed=taken.replayed)

@@ -12,18 +12,16 @@ from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.rest.shapes import AttachedPart, SentMessage, TextPart, TurnAnswer
 from preceptor.surfaces.rest.telling import (
-    EVENT_STREAM,
-    HEADERS,
     JSON,
     STREAM,
     accepted,
     answered,
+    followed,
     for_users,
     of_turn,
     replayed,
-    sent,
 )
-from preceptor.surfaces.streams import Left, Streamed
+from preceptor.surfaces.streams import EVENT_STREAM, Left
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -48,8 +46,7 @@ async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, backgr
     if background:
         return accepted(taken)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        batches = request.app.state.streams.until_shutdown(of_turn(preceptor, taken))
-        return Streamed(sent(batches, for_users), media_type=EVENT_STREAM, headers=HEADERS | replayed(taken))
+        return followed(request, of_turn(preceptor, taken), for_users, replayed(taken))
     return answered(taken, await preceptor.turns.settled(taken))
 
 

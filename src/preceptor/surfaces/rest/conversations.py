@@ -10,10 +10,9 @@ from preceptor.domain.ids import ConversationId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.engine.conversations import Wanted
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name, Position, Resume
+from preceptor.surfaces.rest.parameters import After, Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, for_users, sent
-from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.rest.telling import STREAM, everything, followed, for_users
 
 router = Api("/api/conversations", "conversations")
 
@@ -72,18 +71,14 @@ async def events(
     conversation_id: Name,
     preceptor: ThePreceptor,
     request: Request,
-    after: Position = 0,
+    after: After,
     audience: Annotated[
         Literal["user", "system"], Query(description="What users see, or every row (needs `record:read`).")
     ] = "user",
-    last_event_id: Resume = None,
 ) -> StreamingResponse:
     """Follow the conversation's log: what has happened, then what happens. One event is one committed row."""
     await preceptor.conversations.get(ConversationId(conversation_id))
     if audience == "system":
         preceptor.session.caller.require(Permission.RECORD_READ)
-    position = last_event_id if last_event_id is not None else after
-    batches = preceptor.conversations.follow(ConversationId(conversation_id), position)
-    frames = request.app.state.streams.until_shutdown(batches)
-    tell = everything if audience == "system" else for_users
-    return Streamed(sent(frames, tell), media_type=EVENT_STREAM, headers=HEADERS)
+    batches = preceptor.conversations.follow(ConversationId(conversation_id), after)
+    return followed(request, batches, everything if audience == "system" else for_users)

@@ -7,10 +7,9 @@ from preceptor.domain.executions.execution import Execution, NewExecution, Statu
 from preceptor.domain.ids import TaskId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
-from preceptor.surfaces.rest.parameters import Cursor, Limit, Name, Position, Resume
+from preceptor.surfaces.rest.parameters import After, Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
-from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.rest.telling import STREAM, everything, followed
 
 router = Api("/api/executions", "executions")
 
@@ -54,11 +53,7 @@ async def retry(execution_id: Name, preceptor: ThePreceptor) -> Execution:
 
 @router.get("/{execution_id}/events", responses=STREAM, response_class=StreamingResponse)
 @needs(Permission.EXECUTION_RUN)
-async def events(
-    execution_id: Name, preceptor: ThePreceptor, request: Request, after: Position = 0, last_event_id: Resume = None
-) -> StreamingResponse:
+async def events(execution_id: Name, preceptor: ThePreceptor, request: Request, after: After) -> StreamingResponse:
     """Follow an execution until it has ended: what has happened, then what happens."""
     await preceptor.executions.get(TaskId(execution_id))
-    position = last_event_id if last_event_id is not None else after
-    frames = request.app.state.streams.until_shutdown(preceptor.executions.follow(TaskId(execution_id), position))
-    return Streamed(sent(frames, everything), media_type=EVENT_STREAM, headers=HEADERS)
+    return followed(request, preceptor.executions.follow(TaskId(execution_id), after), everything)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Header, Path, Query
+from fastapi import Depends, Header, Path, Query
 
 from preceptor.domain.instructions.version import LABEL_TEXT
 from preceptor.domain.paging import CURSOR, LARGEST_PAGE, PLACE_CURSOR
@@ -32,3 +32,11 @@ Resume = Annotated[
         le=2**53,
     ),
 ]
+
+
+async def _resumed(after: Position = 0, last_event_id: Resume = None) -> int:
+    return after if last_event_id is None else last_event_id
+
+
+After = Annotated[int, Depends(_resumed)]
+"""The event after which a stream begins: what its reader heard last goes before what its address says."""

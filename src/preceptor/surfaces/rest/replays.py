@@ -10,10 +10,9 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.domain.replays.gate import Gate, GateRun, NewGate
 from preceptor.domain.replays.replay import Item, NewReplay, Replay, Status, Summary
-from preceptor.surfaces.rest.parameters import Cursor, LabelName, Limit, Name, PlaceCursor, Position, Resume
+from preceptor.surfaces.rest.parameters import After, Cursor, LabelName, Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS, STREAM, everything, sent
-from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.rest.telling import STREAM, everything, followed
 
 router = Api("/api", "replays")
 GATE = "/instructions/{instruction_id}/labels/{label}/gate"
@@ -66,14 +65,10 @@ async def cancel(replay_id: Name, preceptor: ThePreceptor) -> Replay:
 
 @router.get("/replays/{replay_id}/events", responses=STREAM, response_class=StreamingResponse)
 @needs(Permission.REPLAY_RUN)
-async def events(
-    replay_id: Name, preceptor: ThePreceptor, request: Request, after: Position = 0, last_event_id: Resume = None
-) -> StreamingResponse:
+async def events(replay_id: Name, preceptor: ThePreceptor, request: Request, after: After) -> StreamingResponse:
     """Follow a replay until it has ended."""
     await preceptor.replays.summary(TaskId(replay_id))
-    position = last_event_id if last_event_id is not None else after
-    frames = request.app.state.streams.until_shutdown(preceptor.replays.follow(TaskId(replay_id), position))
-    return Streamed(sent(frames, everything), media_type=EVENT_STREAM, headers=HEADERS)
+    return followed(request, preceptor.replays.follow(TaskId(replay_id), after), everything)
 
 
 @router.put(GATE)

@@ -1,11 +1,12 @@
 """Telling: rows of the log as server-sent events, and turns as JSON."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 import orjson
+from fastapi import Request
 from fastapi.responses import Response
 
 from preceptor.app import Preceptor
@@ -16,9 +17,8 @@ from preceptor.domain.turns.audience import user_fact
 from preceptor.domain.turns.facts import TERMINAL, Ended, MessageStarted, TurnStatus, fact_of
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
+from preceptor.surfaces.streams import EVENT_STREAM, Streamed
 
-EVENT_STREAM = "text/event-stream"
-HEADERS = {"X-Accel-Buffering": "no"}
 JSON = "application/json"
 _TOLD = {
     "type": "object",
@@ -46,7 +46,14 @@ SAY_THEIR_TURN = TERMINAL | {"message.completed"}
 Teller = Callable[[Event], bytes]
 
 
-async def sent(batches: AsyncIterator[list[Event]], tell: Teller) -> AsyncIterator[bytes]:
+def followed(
+    request: Request, batches: AsyncGenerator[list[Event]], tell: Teller, headers: Mapping[str, str] | None = None
+) -> Streamed:
+    """Each row as it is told, until there are no more, the reader leaves or the server stops."""
+    return Streamed(_sent(request.app.state.streams.until_shutdown(batches), tell), headers)
+
+
+async def _sent(batches: AsyncIterator[list[Event]], tell: Teller) -> AsyncIterator[bytes]:
     yield b"retry: 500\n\n"
     async for batch in batches:
         yield b"".join(map(tell, batch)) or b": still here\n\n"

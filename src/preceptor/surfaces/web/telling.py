@@ -6,7 +6,7 @@ out again, but for `text`, and a stream is resumed after the last row that was t
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import orjson
@@ -47,7 +47,7 @@ async def frames(
     if after >= thread.seq and not any(one.running for one in thread.turns):
         yield DONE
         return
-    batches = request.app.state.streams.until_shutdown(_batches(preceptor, conversation_id, after))
+    batches = request.app.state.streams.until_shutdown(preceptor.conversations.follow(conversation_id, after))
     async for batch in while_signed_in(request, batches):
         sent = b""
         for event in batch:
@@ -74,11 +74,6 @@ async def while_signed_in(request: Request, batches: AsyncIterator[list[Event]])
             if over or await signed_in(request) is None:
                 return
             believed_until = clock() + ASKED_AGAIN
-        yield batch
-
-
-async def _batches(preceptor: Preceptor, conversation_id: ConversationId, after: int) -> AsyncGenerator[list[Event]]:
-    async for batch in preceptor.conversations.follow(conversation_id, after):
         yield batch
 
 

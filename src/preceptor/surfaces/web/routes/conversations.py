@@ -25,7 +25,6 @@ from preceptor.surfaces.rest.answering import begun
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
@@ -202,7 +201,7 @@ async def stream(
     named = ConversationId(conversation_id)
     await preceptor.conversations.get(named)
     told = frames(request, preceptor, named, since)
-    return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(told)
 
 
 @router.post("/{conversation_id}/cancel")

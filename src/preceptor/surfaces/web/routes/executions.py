@@ -17,7 +17,6 @@ from preceptor.domain.ownership import Permission
 from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, Look, look, page, render
@@ -145,7 +144,7 @@ async def stream(
     """What changes on the page of an execution, until it has ended."""
     execution = await preceptor.executions.get(TaskId(execution_id))
     told = _frames(request, preceptor, Followed.of(execution, step), since)
-    return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(told)
 
 
 def _form(request: Request, asked: str, problem: PreceptorError | None = None) -> Response:

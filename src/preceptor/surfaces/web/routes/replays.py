@@ -19,7 +19,6 @@ from preceptor.engine.instructions import Wanted
 from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
-from preceptor.surfaces.rest.telling import EVENT_STREAM, HEADERS
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, look, page, render
@@ -142,7 +141,7 @@ async def stream(
     """How far it is, and in the end what it found."""
     await preceptor.replays.summary(TaskId(replay_id))
     told = _frames(request, preceptor, TaskId(replay_id), since)
-    return Streamed(told, media_type=EVENT_STREAM, headers=HEADERS)
+    return Streamed(told)
 
 
 def _wish(fields: dict[str, str]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ async def test(instruction_id: Name, request: Request, preceptor: ThePreceptor, 
     trial = bench.trial()
     if request.headers.get(PART) == "trial" and trial.mode is Mode.RUN:
         told = request.app.state.streams.until_shutdown(_heard(request, bench, trial))
-        return Streamed(told, media_type=LINES, headers={"x-accel-buffering": "no"})
+        return Streamed(told, media_type=LINES)
     done = [await preceptor.trials.test(one.instruction_id, trial) for one in bench.chosen]
     return await _page(request, bench, done)
 
