@@ -28,7 +28,7 @@ from preceptor.domain.value import made
 from preceptor.engine.calling_out import NoWebhooks
 from preceptor.engine.commands import spoken_outputs
 from preceptor.engine.execution import execute, give_up, taken_up
-from preceptor.engine.following import no_further
+from preceptor.engine.following import follow_task
 from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
 from preceptor.engine.replays import Replays
@@ -37,8 +37,6 @@ from preceptor.engine.session import Session
 from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Claim, Tasks, events_of
 
-BATCH = 500
-PATIENCE = 15.0
 KIND = TaskKind.EXECUTION
 
 
@@ -133,20 +131,9 @@ class Executions(msgspec.Struct, frozen=True):
 
         return await self.session.write(answering), changed[0]
 
-    async def follow(self, execution_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
-        """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
-        stream, org = StreamId(execution_id), self.session.caller.owner.org_id
-        after = await no_further(self.session, stream, after)
-        while True:
-            events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
-            after = events[-1].seq if events else after
-            yield events
-            if len(events) < BATCH:
-                if not await self.session.read(lambda work: _open(work, execution_id)):
-                    if not events or events[-1].kind in TERMINAL:
-                        return
-                    continue
-                await self.session.store.news(org, stream, after, PATIENCE)
+    def follow(self, execution_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
+        """Its events after `after` and then each new one, until the last; an empty list says 'still here'."""
+        return follow_task(self.session, execution_id, after, TERMINAL)
 
     def _require(self, new: NewExecution) -> None:
         """Whoever asks for a command must be allowed what it does, and an address must be one that may be called."""
@@ -174,11 +161,6 @@ class Executions(msgspec.Struct, frozen=True):
             for step in told.steps
         )
         return told.model_copy(update={"steps": steps})
-
-
-async def _open(work: Work, execution_id: TaskId) -> bool:
-    row = await work.tasks.find(execution_id)
-    return row is not None and row.open
 
 
 def carrier(carriers: Mapping[TaskKind, Carrier]) -> Carrier:

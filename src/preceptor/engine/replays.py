@@ -26,7 +26,7 @@ from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.value import made
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.connecting import connected
-from preceptor.engine.following import no_further
+from preceptor.engine.following import follow_task
 from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
 from preceptor.engine.ports import Work
 from preceptor.engine.reasoning import Period, Reasoning
@@ -39,8 +39,6 @@ from preceptor.engine.task_rows import TaskKind
 from preceptor.engine.tasks import Carrier, Tasks, events_of
 
 KIND = TaskKind.REPLAY
-BATCH = 500
-PATIENCE = 15.0
 
 
 class Replays(msgspec.Struct, frozen=True):
@@ -169,22 +167,9 @@ class Replays(msgspec.Struct, frozen=True):
         await self.tasks.stopped(KIND, replay_id)
         return await self.get(replay_id)
 
-    async def follow(self, replay_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
-        """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
-        stream, org = StreamId(replay_id), self.session.caller.owner.org_id
-        after = await no_further(self.session, stream, after)
-        while True:
-            events = await self.session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
-            after = events[-1].seq if events else after
-            yield events
-            if any(one.kind in TERMINAL for one in events) or (not events and not await self._goes_on(replay_id)):
-                return
-            if len(events) < BATCH:
-                await self.session.store.news(org, stream, after, PATIENCE)
-
-    async def _goes_on(self, replay_id: TaskId) -> bool:
-        row = await self.session.read(lambda work: work.tasks.find(replay_id))
-        return row is not None and row.open
+    def follow(self, replay_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
+        """Its events after `after` and then each new one, until the last; an empty list says 'still here'."""
+        return follow_task(self.session, replay_id, after, TERMINAL)
 
     async def _shown(self, work: Work, replay_id: TaskId) -> Replay:
         row = await task_of(work, self.session.caller, KIND, replay_id)
