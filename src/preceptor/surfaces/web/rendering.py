@@ -1,12 +1,13 @@
 """From a template and what it shows to an answer. The one place that knows Jinja2."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Request
@@ -16,6 +17,7 @@ from markupsafe import Markup
 
 from preceptor import __version__
 from preceptor.domain.ownership import Caller, Permission
+from preceptor.domain.paging import Page
 from preceptor.domain.phrases import LANGUAGES
 from preceptor.surfaces.web import assets
 from preceptor.surfaces.web.languages import NAMES, SPEAKERS, Speaker
@@ -79,6 +81,16 @@ class Call(msgspec.Struct, frozen=True):
                 shlex.quote(msgspec.json.encode(self.body).decode()),
             ]
         return " ".join([*words, shlex.quote(base + self.path)])
+
+
+def with_query(path: str, query: Mapping[str, str]) -> str:
+    """An address, with what is asked of it."""
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def further(found: Page[Any], chosen: Mapping[str, str]) -> str | None:
+    """What is asked of a list for the page after this one; None where this is the last."""
+    return urlencode({**chosen, "cursor": found.next_cursor}) if found.next_cursor else None
 
 
 def look_of(request: Request, caller: Caller | None) -> Look:

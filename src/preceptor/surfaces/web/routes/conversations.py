@@ -1,7 +1,6 @@
 """/conversations: the list, one, and what is said and done in it."""
 
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Depends, Query, Request, Response
@@ -28,7 +27,7 @@ from preceptor.surfaces.rest.shapes import LONGEST_TEXT
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
-from preceptor.surfaces.web.rendering import PART, Call, page
+from preceptor.surfaces.web.rendering import PART, Call, further, page, with_query
 from preceptor.surfaces.web.telling import Since, frames
 from preceptor.surfaces.web.views.thread import turns_of
 
@@ -55,16 +54,15 @@ async def show_all(
     found = await preceptor.conversations.page(wanted, cursor, AT_ONCE)
     chosen = {name: value for name, value in filters.items() if value}
     asked = {"q": wanted.words, "agentId": wanted.agent_id, "status": wanted.status and wanted.status.value}
-    query = urlencode({name: value for name, value in asked.items() if value})
     return page(
         request,
         "conversations.html",
         here="conversations",
-        call=Call(f"/api/conversations{'?' + query if query else ''}"),
+        call=Call(with_query("/api/conversations", {name: value for name, value in asked.items() if value})),
         glances=await preceptor.glances.at(found.items),
         agents=(await preceptor.agents.page(limit=200)).items,
         filters=filters,
-        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        more=further(found, chosen),
         first=cursor is None and not chosen and not found.items and not await _archived(preceptor),
     )
 

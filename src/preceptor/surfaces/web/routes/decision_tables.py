@@ -15,7 +15,7 @@ from preceptor.engine.reasoning import Metrics, Period
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages
-from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.rendering import Call, look, page, with_query
 from preceptor.surfaces.web.views.editing import number
 
 router = Pages("/decision-tables")
@@ -63,7 +63,7 @@ async def show(
         request,
         "decision_tables.html",
         here="decision-tables",
-        call=Call(f"/api/decision-tables{'?agentId=' + agent if agent else ''}"),
+        call=Call(with_query("/api/decision-tables", {"agentId": agent} if agent else {})),
         tables=tables,
         agents=(await preceptor.agents.page(limit=200)).items,
         agent=agent,

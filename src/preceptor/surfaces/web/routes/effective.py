@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from typing import Annotated
-from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Depends, Query, Request, Response
@@ -18,7 +17,7 @@ from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages
-from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.rendering import Call, look, page, with_query
 from preceptor.surfaces.web.views.diff import changes_in, compared
 from preceptor.surfaces.web.views.told import sections
 
@@ -58,7 +57,7 @@ async def show(agent_id: Name, request: Request, preceptor: ThePreceptor, asked:
         request,
         "agent_effective.html",
         here="agents",
-        call=Call(f"/api/agents/{agent_id}/instructions/effective{'?' + urlencode(when) if when else ''}"),
+        call=Call(with_query(f"/api/agents/{agent_id}/instructions/effective", when)),
         agent=agent,
         at=asked.at,
         then=asked.then,

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import orjson
 from fastapi import Query, Request, Response
@@ -19,7 +18,7 @@ from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, Look, look, page, render
+from preceptor.surfaces.web.rendering import Call, Look, further, look, page, render, with_query
 from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
 from preceptor.surfaces.web.views.steps import CAME_OFF, DRAWN, HUES, WORDS, Followed, StepView, drawn, in_order
 from preceptor.wire import strict_json
@@ -59,13 +58,13 @@ async def show_all(request: Request, preceptor: ThePreceptor, status: Words = ""
         request,
         "executions.html",
         here="executions",
-        call=Call(f"/api/executions{'?' + urlencode(chosen) if chosen else ''}"),
+        call=Call(with_query("/api/executions", chosen)),
         executions=found.items,
         statuses=tuple(Status),
         wanted=wanted,
         words=WORDS,
         hues=HUES,
-        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        more=further(found, chosen),
     )
 
 

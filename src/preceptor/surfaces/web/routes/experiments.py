@@ -1,7 +1,6 @@
 """/experiments: what is compared, what it has shown so far, and making one arm what all are told."""
 
 from typing import Annotated
-from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Query, Request, Response
@@ -21,7 +20,7 @@ from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.rendering import Call, further, look, page, with_query
 from preceptor.surfaces.web.views.charts import cumulative, forest
 from preceptor.surfaces.web.views.diff import Block, compared
 
@@ -70,14 +69,14 @@ async def show_all(request: Request, preceptor: ThePreceptor, status: Words = ""
         request,
         "experiments.html",
         here="experiments",
-        call=Call(f"{API}{'?' + urlencode(chosen) if chosen else ''}"),
+        call=Call(with_query(API, chosen)),
         experiments=found.items,
         statuses=tuple(Status),
         wanted=wanted,
         words=WORDS,
         hues=HUES,
         foreseen={one.experiment_id: retold(one.power, one.duration, language).sentence for one in found.items},
-        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        more=further(found, chosen),
     )
 
 
@@ -141,14 +140,14 @@ async def show_conversations(
         request,
         "experiment_conversations.html",
         here="experiments",
-        call=Call(f"{API}/{experiment_id}/conversations{'?' + urlencode(asked) if asked else ''}"),
+        call=Call(with_query(f"{API}/{experiment_id}/conversations", asked)),
         it=experiment,
         conversations=found.items,
         arm=chosen,
         arms=tuple(Arm),
         metric=metric or experiment.primary_metric,
         words=WORDS,
-        more=urlencode(kept | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        more=further(found, kept),
     )
 
 

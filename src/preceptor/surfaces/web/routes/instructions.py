@@ -1,7 +1,6 @@
 """/instructions: the library, one instruction with its history, and what is done to it besides editing."""
 
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Depends, Query, Request, Response
@@ -19,7 +18,7 @@ from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, page
+from preceptor.surfaces.web.rendering import Call, further, page, with_query
 from preceptor.surfaces.web.views.wording import LABELS, marked
 
 router = Pages("/instructions")
@@ -65,20 +64,18 @@ async def show_all(
     found = await listed(_wanted(filters), cursor, AT_ONCE)
     chosen = {name: value for name, value in filters.items() if value}
     shared = {"public": "true"} if public else {}
-    query = urlencode({API[name]: value for name, value in chosen.items()} | shared)
+    asked = {API[name]: value for name, value in chosen.items()} | shared
     return page(
         request,
         "instructions.html",
         here="instructions",
-        call=Call(f"/api/instructions{'?' + query if query else ''}"),
+        call=Call(with_query("/api/instructions", asked)),
         found=found.items,
         filters=filters,
         public=bool(public),
         types=list(InstructionType),
         statuses=list(Status),
-        more=urlencode(chosen | ({"public": "1"} if public else {}) | {"cursor": found.next_cursor})
-        if found.next_cursor
-        else None,
+        more=further(found, chosen | ({"public": "1"} if public else {})),
         first=cursor is None and not chosen and not public,
     )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Depends, Path, Query, Request, Response
@@ -21,7 +20,7 @@ from preceptor.surfaces.rest.parameters import Cursor, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.streams import Streamed
 from preceptor.surfaces.web.pages import Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, look, page, render
+from preceptor.surfaces.web.rendering import Call, further, look, page, render, with_query
 from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
 from preceptor.surfaces.web.views.replayed import MEASURES, around, instructions_in, item_view
 from preceptor.surfaces.web.views.sources import PURPOSES
@@ -59,13 +58,13 @@ async def show_all(request: Request, preceptor: ThePreceptor, status: Words = ""
         request,
         "replays.html",
         here="replays",
-        call=Call(f"/api/replays{'?' + urlencode(chosen) if chosen else ''}"),
+        call=Call(with_query("/api/replays", chosen)),
         replays=found.items,
         statuses=tuple(Status),
         wanted=wanted,
         words=WORDS,
         hues=HUES,
-        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        more=further(found, chosen),
     )
 
 
@@ -190,7 +189,7 @@ async def _results(preceptor: Preceptor, replay: Summary, asked: Asked) -> dict[
         "hues": HUES,
         "measures": MEASURES,
         "seconds": seconds_between(replay.created_at, replay.ended_at),
-        "more": urlencode(kept | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        "more": further(found, kept),
     }
 
 

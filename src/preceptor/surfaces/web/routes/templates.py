@@ -1,7 +1,6 @@
 """/templates: what there is to start from, and filling one in."""
 
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -18,7 +17,7 @@ from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
-from preceptor.surfaces.web.rendering import Call, look, page
+from preceptor.surfaces.web.rendering import Call, further, look, page, with_query
 from preceptor.surfaces.web.views.editing import STYLE, value_of
 from preceptor.surfaces.web.views.told import Section, sections
 from preceptor.surfaces.web.views.wording import LABELS
@@ -41,11 +40,11 @@ async def show_all(
         request,
         "templates.html",
         here="templates",
-        call=Call(f"/api/instructions/templates{'?' + urlencode(chosen) if chosen else ''}"),
+        call=Call(with_query("/api/instructions/templates", chosen)),
         found=sorted(found.items, key=lambda one: one.content.language not in (None, look(request).language)),
         filters=filters,
         suggested=SUGGESTED,
-        more=urlencode(chosen | {"cursor": found.next_cursor}) if found.next_cursor else None,
+        more=further(found, chosen),
     )
 
 
