@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from preceptor.domain.errors import PreceptorError, Unauthenticated
 from preceptor.domain.instructions.content import misfit
-from preceptor.surfaces.problems import Problem, headers_of
+from preceptor.surfaces.problems import Problem, headers_of, problem_of
 from preceptor.surfaces.rest import errors
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.rendering import PART, look, page
@@ -19,6 +19,11 @@ from preceptor.surfaces.web.sentences import failure
 PROGRAMS = ("/api", "/v1", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
 """Where no browser looks for a page."""
 OVER = msg("You are not signed in any more. Copy what you have written, then reload the page to sign in.")
+
+
+def status_of(problem: PreceptorError | None) -> int:
+    """The status of a page that comes back with what is wrong, or of one with nothing wrong."""
+    return problem_of(problem).status if problem else 200
 
 
 def failure_page(request: Request, error: PreceptorError | RequestValidationError) -> Response:

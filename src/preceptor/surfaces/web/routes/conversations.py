@@ -19,12 +19,12 @@ from preceptor.domain.ownership import Permission
 from preceptor.engine.branching import Again
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.threads import Thread
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.answering import begun
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file
 from preceptor.surfaces.rest.shapes import LONGEST_TEXT
 from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, further, page, with_query
@@ -95,7 +95,7 @@ async def _new(
     return page(
         request,
         "conversation_new.html",
-        status=problem_of(problem).status if problem else 200,
+        status=status_of(problem),
         here="conversations",
         call=Call("/api/conversations", "POST", {"agentId": agent}),
         agents=(await preceptor.agents.page(limit=200)).items,

@@ -14,8 +14,8 @@ from preceptor.domain.experiments.metrics import MetricName, metric_of
 from preceptor.domain.instructions.content import checked
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, look, page
@@ -117,7 +117,7 @@ async def _form(
     return page(
         request,
         "experiment_new.html",
-        status=problem_of(problem).status if problem else 200,
+        status=status_of(problem),
         here="experiments",
         call=Call(API, "POST", _wish(fields, agents)),
         fields=fields,

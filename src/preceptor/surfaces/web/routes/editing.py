@@ -18,9 +18,9 @@ from preceptor.domain.instructions.revision import Revision, bump_for
 from preceptor.domain.instructions.shown import Instruction
 from preceptor.domain.instructions.version import Part
 from preceptor.domain.ownership import Permission
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, page
@@ -145,7 +145,7 @@ async def _editor(desk: Desk, problem: PreceptorError | None = None) -> Response
     return page(
         desk.request,
         "instruction_edit.html",
-        status=problem_of(problem).status if problem else 200,
+        status=status_of(problem),
         here="instructions",
         call=call,
         desk=desk,

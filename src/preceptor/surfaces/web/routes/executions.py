@@ -13,10 +13,10 @@ from preceptor.domain.executions.execution import NewExecution, Status
 from preceptor.domain.ids import TaskId
 from preceptor.domain.instructions.content import checked
 from preceptor.domain.ownership import Permission
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, Look, further, look, page, render, with_query
 from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
@@ -148,9 +148,8 @@ async def stream(
 
 def _form(request: Request, asked: str, problem: PreceptorError | None = None) -> Response:
     call = Call("/api/executions", "POST", SAMPLE)
-    status = problem_of(problem).status if problem else 200
     shown = {"asked": asked, "problem": problem}
-    return page(request, "execution_new.html", status=status, here="executions", call=call, **shown)
+    return page(request, "execution_new.html", status=status_of(problem), here="executions", call=call, **shown)
 
 
 async def _frames(request: Request, preceptor: Preceptor, followed: Followed, after: int) -> AsyncIterator[bytes]:

@@ -13,9 +13,9 @@ from preceptor.domain.instructions.lifecycle import MOVES, Status
 from preceptor.domain.instructions.shown import NO_LABEL, Instruction
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, further, page, with_query
@@ -158,7 +158,7 @@ async def _asked(
     whole = instruction_id == one.family_id
     call = Call(f"/api/instructions/{instruction_id}", "DELETE")
     about: dict[str, Any] = {"one": named, "whole": whole, "used": used, "revision": one.revision, "problem": problem}
-    status = problem_of(problem).status if problem else 200
+    status = status_of(problem)
     return page(request, "instruction_archive.html", status=status, here="instructions", call=call, **about)
 
 
@@ -182,7 +182,7 @@ async def _page(
     if not isinstance(one, Instruction):
         return page(request, "published.html", here="instructions", call=call, **shown)
     shown |= await _around(preceptor, one)
-    status = problem_of(trouble.problem).status if trouble else 200
+    status = status_of(trouble and trouble.problem)
     return page(request, "instruction.html", status=status, here="instructions", call=call, **shown)
 
 

@@ -15,10 +15,10 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.replays.facts import TERMINAL
 from preceptor.domain.replays.replay import Mode, NewReplay, Replies, Status, Summary
 from preceptor.engine.instructions import Wanted
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.streams import Streamed
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, further, look, page, render, with_query
 from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
@@ -161,12 +161,11 @@ def _number(text: str) -> int | str:
 async def _form(
     request: Request, preceptor: Preceptor, fields: dict[str, str], problem: PreceptorError | None = None
 ) -> Response:
-    status = problem_of(problem).status if problem else 200
     library = await preceptor.instructions.page(Wanted(), limit=MOST)
     return page(
         request,
         "replay_new.html",
-        status=status,
+        status=status_of(problem),
         here="replays",
         call=Call("/api/replays", "POST", _wish(fields)),
         fields=fields,

@@ -13,9 +13,9 @@ from preceptor.domain.instructions.shown import FromTemplate, Template
 from preceptor.domain.ownership import Permission
 from preceptor.engine.instructions import Wanted
 from preceptor.engine.templates import filled
-from preceptor.surfaces.problems import problem_of
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.pages import Form, Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, further, look, page, with_query
 from preceptor.surfaces.web.views.editing import STYLE, value_of
@@ -94,7 +94,7 @@ async def _page(
     return page(
         request,
         "template_use.html",
-        status=problem_of(problem).status if problem else 200,
+        status=status_of(problem),
         here="templates",
         call=Call(f"/api/instructions/from-template/{template.template_id}", "POST", body),
         one=template,
