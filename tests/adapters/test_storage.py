@@ -3,6 +3,7 @@ import sqlite3
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 from preceptor import Hearers, Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage import folding
 from preceptor.adapters.storage.driving import AwaitedOutside
+from preceptor.adapters.storage.sqlite import connect
 from preceptor.domain.agents import AgentChange, NewAgent
 from preceptor.domain.conversations.conversation import Conversation, ConversationChange, NewConversation
 from preceptor.domain.errors import Conflict, NotFound, PreconditionFailed, ShuttingDown
@@ -132,15 +134,50 @@ async def test_a_transaction_that_awaits_anything_else_is_refused_and_undone(
 
 @on_sqlite
 async def test_the_write_ahead_log_is_folded_into_the_file_while_more_is_written_and_then_begins_anew(
-    preceptor: Preceptor, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(folding, "CHANGES", 500)
+    async with open_preceptor(settings) as preceptor:
+        await until_begun_anew(preceptor)
+        check(settings.database, [])
+
+
+@on_sqlite
+async def test_where_another_program_folds_the_log_ours_tries_again_after_as_many_rows(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(folding, "CHANGES", 500)
+    async with open_preceptor(settings) as preceptor:
+        with holding("fold", settings.data_dir / "preceptor.db"):
+            for _ in range(20):
+                await fifty(preceptor)
+        await until_begun_anew(preceptor)
+
+
+@on_sqlite
+async def test_the_log_is_folded_also_once_the_number_of_changed_rows_has_begun_anew(settings: Settings):
+    many = 2**30
+    async with open_preceptor(settings):
+        mine = folding.Folding(partial(connect, settings.data_dir / "preceptor.db"))
+        await mine.after(many)
+        while mine.goes_on:
+            await asyncio.sleep(0)
+            await mine.after(many)
+        await mine.after(-many)  # as sqlite3 says that twice as many more were changed
+        assert mine.goes_on
+        mine.close()
+
+
+async def fifty(preceptor: Preceptor) -> None:
+    await asyncio.gather(*(preceptor.conversations.start(NewConversation(agent_id="assistant")) for _ in range(50)))
+
+
+async def until_begun_anew(preceptor: Preceptor) -> None:
     log = preceptor.settings.data_dir / "preceptor.db-wal"
     began = begun(log)
     while begun(log) == began:
         assert log.stat().st_size < 16_000_000
-        await asyncio.gather(*(preceptor.conversations.start(NewConversation(agent_id="assistant")) for _ in range(50)))
-    check(preceptor.settings.database, [])
+        await fifty(preceptor)
 
 
 def begun(log: Path) -> int:

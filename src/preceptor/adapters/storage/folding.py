@@ -10,6 +10,8 @@ PAGES = 7_000
 """Of the log, folded together: busy ones are then copied once, not often."""
 CHANGES = 2_400
 """Rows whose changes fill so many pages, as long as nobody has seen how many do."""
+ROUND = 2**32
+"""SQLite counts rows in a number that goes on below zero once it is full."""
 
 
 class Folding:
@@ -32,12 +34,12 @@ class Folding:
 
     async def after(self, changes: int) -> None:
         """The writer has changed so many rows in all, and writes no more before this returns."""
-        new = changes - self._changes
+        new = (changes - self._changes) % ROUND
         if self._going is None and new >= self._enough:
             self._going = self._begin()
             self._enough = new
         elif self._going is not None and self._going.done():
-            self._enough = self._enough * PAGES // max(self._going.result(), 1)
+            self._enough = min(self._enough * PAGES // self._going.result(), 2 * self._enough)
             await self._begin()
             self._going, self._changes = None, changes
 
@@ -49,8 +51,11 @@ class Folding:
         return asyncio.get_running_loop().run_in_executor(self._thread, self._fold)
 
     def _fold(self) -> int:
-        """Answers with the pages that the log has. Where it cannot be folded now, it still has all of them."""
+        """Answers with the pages that the log had. Where they are not all in the file now, since someone reads them or
+        folds them too, they say nothing of the rows: it is tried again after as many.
+        """
         with suppress(sqlite3.Error):
-            _, pages, _ = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            return pages
+            _, pages, folded = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if pages == folded > 0:
+                return pages
         return PAGES
