@@ -23,17 +23,21 @@ from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Message, Role, Text, encode
 from preceptor.domain.prompts.placed import Placed, as_shown
 from preceptor.domain.reasoning.policy import GuardPolicy
+from preceptor.domain.reasoning.synthesis import WITHHELD
+from preceptor.domain.reasoning.verdict import Gate
 from preceptor.engine.branching import switch
 from preceptor.engine.connecting import connected
 from preceptor.engine.counting import tokens_of
 from preceptor.engine.guarding import GuardClient
 from preceptor.engine.looking import Look, at_rest, next_view
 from preceptor.engine.policing import guard_of
-from preceptor.engine.ports import Models, Work
+from preceptor.engine.ports import Models, TokenCounter, Work
 from preceptor.engine.preconditions import IfMatch
 from preceptor.engine.reaching import said_in
 from preceptor.engine.session import Session
 from preceptor.engine.squashing import Squash, Squashed
+from preceptor.engine.stages.brought import stopped
+from preceptor.engine.stages.moderate import heard
 from preceptor.engine.talk import MessagePlace
 
 
@@ -99,10 +103,22 @@ class Compacting(msgspec.Struct, frozen=True):
         models = read.models
         name = self.summary_model or read.agents_model
         model, counter = models.find(name), models.counter(name)
-        written = await Squash(self.session, self.conversation_id, strategy, model, counter).write(read.sources)
+        sources = await self._readable(read, counter)
+        written = await Squash(self.session, self.conversation_id, strategy, model, counter).write(sources)
         if read.guard.should_block(await read.guard.classify(written.text)):
             raise SummaryFailed(strategy.value, "the safety check does not let what was written through")
         return written
+
+    async def _readable(self, read: Read, counter: TokenCounter) -> Sequence[Placed]:
+        """What a model may be shown of it: no turn may have judged yet what a client brought along."""
+
+        async def ask(text: str) -> Gate:
+            return read.guard.gate(await read.guard.classify(text)).outcome
+
+        brought = [each for each in read.sources if each.message.from_client]
+        unfit = await stopped(brought, lambda message: heard(message.parts), ask)
+        instead = {each.place: Placed(each.place, each.message, counter.count(WITHHELD)) for each in unfit}
+        return [as_shown(instead.get(each.place, each)) for each in read.sources]
 
     async def _show(self, work: Work, read: Read, now: Look, squashed: Squashed | None) -> ShownView:
         result = None if squashed is None else self._message(read, squashed)

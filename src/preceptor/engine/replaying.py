@@ -11,6 +11,7 @@ from preceptor.domain.errors import DiskFull, PreceptorError, Unavailable, recor
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.instructions.check import RuleCheck, check
 from preceptor.domain.messages.message import AnyPart, Message, texts
+from preceptor.domain.prompts.placed import as_shown
 from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Fault, ModelFailure, Reply, Usage
 from preceptor.domain.reasoning.plan import Action
@@ -21,7 +22,7 @@ from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under
 from preceptor.domain.turns.turn import Turn
 from preceptor.domain.value import told
 from preceptor.engine.contexts import Format
-from preceptor.engine.guarding import STOPS, GuardClient
+from preceptor.engine.guarding import GuardClient
 from preceptor.engine.originals import ANSWERS, Original, Step, original_of
 from preceptor.engine.ports import ChatModel, Work
 from preceptor.engine.retelling import Changes, sgr_of, sgr_then
@@ -33,6 +34,7 @@ PAUSES = (0.5, 2.0)
 UNANSWERED = recorded("It would not have been answered: the tables lead it elsewhere.")
 WITHHELD = recorded("The safety check withholds its question: nothing was put to the model.")
 UNPLANNED = recorded("It was not planned then, and no plan is made now: what planning would change is not known.")
+WITHHELD_BEFORE = recorded("The safety check withholds what was said before it: nothing was put to the model.")
 NEVER_ANSWERED = recorded("It was never answered then, so there is nothing to compare an answer with.")
 
 
@@ -91,24 +93,34 @@ class Going(msgspec.Struct):
         if answered and original.steps and _plans_anew(original.turn, self.replaying.changes.overrides):
             original.notes.append(UNPLANNED)
         live = live and answered and bool(original.steps)
-        if live and not await self._let_through():
-            original.notes.append(WITHHELD)
+        withheld = await self._withheld() if live else None
+        if withheld is not None:
+            original.notes.append(withheld)
             live = False
         for step in original.steps:
             await self._step(step, live=live)
             if self.diverged is not None:
                 return
 
-    async def _let_through(self) -> bool:
-        """Whether its question may be put to a model: by the verdict on its record, else by one of now."""
+    async def _withheld(self) -> str | None:
+        """Why nothing of it may be put to a model, if so: by the verdict on its record, else by those of now."""
         means, turn = self.replaying.session.means, self.original.turn
         assert turn.accepted is not None
         if means.guardian is None or not means.guard.enabled:
-            return True
+            return None
         pinned = turn.accepted.pins.guard
         client = GuardClient(means.guardian, GuardPolicy.model_validate(pinned) if pinned else means.guard)
-        judged = turn.verdict or await client.classify(heard(turn.main.messages[0].parts))
-        return judged is None or client.gate(judged).outcome not in STOPS
+        question = turn.main.messages[0]
+        if client.should_block(turn.verdict or await client.classify(heard(question.parts))):
+            return WITHHELD
+        before = "" if turn.verdict else self._brought(question)
+        return WITHHELD_BEFORE if before and client.should_block(await client.classify(before)) else None
+
+    def _brought(self, question: Message) -> str:
+        """All else that its models would be shown of what clients brought along: no one here may have judged it."""
+        shown = {each.message.id: each for step in self.original.steps for each in step.after.said}
+        brought = (one for one in shown.values() if one.message.from_client and one.message.id != question.id)
+        return "\n\n".join(heard(as_shown(one).message.parts) for one in brought)
 
     async def _step(self, step: Step, *, live: bool) -> None:
         trajectory = self.replaying.mode is Mode.TRAJECTORY

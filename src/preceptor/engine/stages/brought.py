@@ -1,26 +1,52 @@
 """What a client brought along is judged before a model reads it; what no model may read is withheld."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
+from preceptor.domain.history.entry import STANDS_FOR_OTHERS
 from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.reasoning.synthesis import WITHHELD
+from preceptor.domain.reasoning.verdict import WINDOW, Gate
+from preceptor.engine.guarding import STOPS
 from preceptor.engine.ports import Work
 from preceptor.engine.run import Run
 
-Stops = Callable[[str], Awaitable[bool]]
-"""Asks the guardian about a text: whether no model may read it."""
+Heard = Callable[[Message], str]
+Asks = Callable[[str], Awaitable[Gate]]
+"""Asks the guardian about a text."""
 STEP = 100
 
 
-async def look_at_brought(run: Run, heard: Callable[[Message], str], stops: Stops) -> None:
-    """Judge it as a whole; if that may not pass, one by one, so that the rest can still be read."""
-    brought = await _brought(run)
-    if not brought or not await stops("\n\n".join(heard(each.message) for each in brought)):
-        return
-    stopped = [each for each in brought if await stops(heard(each.message))]
-    _withhold(run, stopped or brought)
+class NoVerdict(Exception):
+    """The guardian says nothing of a text that it can read at once: it says nothing of any."""
+
+
+async def look_at_brought(run: Run, heard: Heard, ask: Asks) -> None:
+    _withhold(run, await stopped(await _brought(run), heard, ask))
+
+
+async def stopped(several: Sequence[Placed], heard: Heard, ask: Asks) -> Sequence[Placed]:
+    """Those of them that no model may read."""
+    try:
+        return await _stopped(several, heard, ask)
+    except NoVerdict:
+        return several
+
+
+async def _stopped(several: Sequence[Placed], heard: Heard, ask: Asks) -> Sequence[Placed]:
+    """Judge them as a whole; if that may not pass, by halves, so that the rest can still be read."""
+    text = "\n\n".join(heard(each.message) for each in several)
+    outcome = await ask(text) if text.strip() else Gate.CONTINUE
+    if outcome not in STOPS:
+        return ()
+    if outcome is Gate.UNAVAILABLE and len(text) <= WINDOW:
+        raise NoVerdict
+    if len(several) == 1:
+        return several
+    half = len(several) // 2
+    found = [one for part in (several[:half], several[half:]) for one in await _stopped(part, heard, ask)]
+    return found or several
 
 
 async def withhold_brought(run: Run) -> None:
@@ -29,25 +55,30 @@ async def withhold_brought(run: Run) -> None:
 
 
 async def _brought(run: Run) -> list[Placed]:
-    """All that clients brought since one of ours spoke last: with this turn, or as an import that it goes on with.
+    """All that clients brought since one of ours spoke last: with this turn, or as an import that it goes on with. And
+    what was put in the place of some of it.
 
     A model may be asked for a summary of what this request does not show, and a later one may show it.
     """
     newest, before = run.history.near[-1:], run.journal.here[0].place - 1
-    if not before or (newest and not newest[0].message.from_client):
+    if not before or (newest and not _is_of_no_turn(newest[0])):
         return []
 
     async def program(work: Work) -> list[Placed]:
         found, last = list[Placed](), before
         while some := await work.messages.between(run.journal.conversation_id, max(1, last - STEP + 1), last):
-            theirs = list(takewhile(lambda each: each.message.from_client, reversed(some)))
+            theirs = list(takewhile(_is_of_no_turn, reversed(some)))
             found += theirs
             if len(theirs) < len(some):
                 break
             last -= STEP
-        return found[::-1]
+        return list(dropwhile(lambda each: not each.message.from_client, reversed(found)))
 
     return await run.journal.store.read(run.journal.owner, program)
+
+
+def _is_of_no_turn(each: Placed) -> bool:
+    return each.message.from_client or each.message.kind in STANDS_FOR_OTHERS
 
 
 def _withhold(run: Run, several: Sequence[Placed]) -> None:

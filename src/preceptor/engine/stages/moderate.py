@@ -27,7 +27,7 @@ WITHHELD_PROMPT = "The safety check does not allow this specialist. Answer yours
 
 async def moderate(run: Run) -> None:
     """Judge what a client brought along, then the message, with as much before it as the policy says."""
-    await look_at_brought(run, lambda message: heard(message.parts), lambda text: _stops(run, text))
+    await look_at_brought(run, lambda message: heard(message.parts), lambda text: _asked(run, text))
     await _judge(run, "question", _question(run))
     if any(images_of(run.turn.main.messages[:1])):
         _note(run, "image", PICTURE, gate(PICTURE, Mode.REPORT))
@@ -67,8 +67,8 @@ async def unfit(run: Run, summary: str) -> str | None:
     return WHY_UNFIT.get((await _judge(run, "summary", summary)).outcome)
 
 
-async def _stops(run: Run, text: str) -> bool:
-    return bool(text.strip()) and (await _judge(run, "history", text)).outcome in STOPS
+async def _asked(run: Run, text: str) -> Gate:
+    return (await _judge(run, "history", text)).outcome
 
 
 def shown_at_once(run: Run) -> bool:
