@@ -322,6 +322,21 @@ async def test_an_answer_to_what_a_clients_tool_returned_is_given_again_from_the
     assert shown(talk) == [("user", "Weather?")]
 
 
+async def test_it_is_given_again_also_where_something_else_was_said_in_between_that_is_not_shown_any_more(talk: Talk):
+    talk.script.lines += [ASK_WEATHER, "It is noon.", "Sunny in Rome."]
+    first = await ask(talk, user("Weather?"), tools=[WEATHER])
+    path = f"/api/conversations/{(named := first['preceptor']['conversationId'])}"
+    question = (await talk.client.get(f"{path}/messages")).json()["items"][0]["id"]
+    await talk.client.post(f"{path}/edit", json={"messageId": question, "content": "Time?"})
+    assert (await talk.client.post(f"{path}/views/{named}/restore")).status_code == 201
+    result = {"role": "tool", "tool_call_id": "w1", "content": "sun"}
+    await ask(talk, result, tools=[WEATHER], metadata={"conversation_id": named})
+    last = (await talk.client.get(f"{path}/messages")).json()["items"][-1]["id"]
+    answer = await talk.client.post(f"{path}/regenerate", json={"messageId": last})
+    assert answer.status_code == 200, answer.text
+    assert shown(talk) == [("user", "Weather?")]
+
+
 async def test_a_specialist_has_no_tool_of_the_client(talk: Talk):
     hand_over = Called("delegate_internal_reasoning", {"agent_prompt": "You are an analyst."})
     both = Say("", (hand_over, Called("weather", {}, id="early")))

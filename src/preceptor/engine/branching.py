@@ -83,13 +83,13 @@ async def _question(work: Work, conversation: ConversationId, again: Again, runs
         return placed
     if again.change is Change.EDITED:
         raise Invalid(NOT_A_QUESTION)
-    return await _asked_before(work, conversation, placed)
+    return await _asked_before(work, conversation, placed, runs)
 
 
-async def _asked_before(work: Work, conversation: ConversationId, answer: Placed) -> Placed:
+async def _asked_before(work: Work, conversation: ConversationId, answer: Placed, runs: tuple[Run, ...]) -> Placed:
     """The question of the turn that an answer belongs to: the messages of a turn follow each other.
 
-    A turn that begins with what a client's tool returned goes on with an earlier one, which had called it.
+    A turn that begins with what a client's tool returned goes on with the one shown before it, which had called it.
     """
     earliest, last = answer.message, answer.place
     if earliest.kind in STANDS_FOR_OTHERS:
@@ -98,8 +98,11 @@ async def _asked_before(work: Work, conversation: ConversationId, answer: Placed
         for each in reversed(await work.messages.between(conversation, last - STEP + 1, last)):
             if each.message.kind in STANDS_FOR_OTHERS:
                 continue
-            if each.message.turn_id != earliest.turn_id and earliest.role is not Role.TOOL:
-                raise Invalid(NOT_AN_ANSWER)
+            if each.message.turn_id != earliest.turn_id:
+                if earliest.role is not Role.TOOL:
+                    raise Invalid(NOT_AN_ANSWER)
+                if not any(run.first <= each.place <= run.last for run in runs):
+                    continue
             earliest = each.message
             if _is_question(earliest):
                 return each
