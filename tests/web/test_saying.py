@@ -122,8 +122,10 @@ def test_files_stay_with_a_message_that_is_said_otherwise_unless_they_are_taken_
         tab.goto(f"{site.url}/conversations/{conversation}")
         tab.locator(".user").last.get_by_role("link", name="Edit").click()
         tab.get_by_label("note <b>.txt").set_checked(kept)
-        tab.locator("#text").fill("¿Which colour?")
+        said = f"¿Which colour, kept: {kept}?"
+        tab.locator("#text").fill(said)
         tab.get_by_role("button", name="Send instead").click()
+        expect(tab.locator(".user .body").last).to_have_text(said)
         expect(tab.locator("body[data-turn=done]")).to_be_attached()
         expect(tab.locator(".foot")).to_have_count(2)
         assert ("The parcel is blue." in asked(site, conversation)[-1]) is kept
