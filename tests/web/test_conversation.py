@@ -117,6 +117,7 @@ def test_a_specialist_who_hears_the_next_message_says_so_and_each_turn_has_its_o
     expect(groups.nth(1)).to_contain_text("hears your next message")
     expect(tab.locator(".said > .answer, .said > .final")).to_have_count(2)
     expect(tab.locator(".foot")).to_have_count(2)
+    done(tab)
     live = said(tab)
     tab.reload()
     assert said(tab) == live
@@ -125,7 +126,7 @@ def test_a_specialist_who_hears_the_next_message_says_so_and_each_turn_has_its_o
 def test_a_reader_who_scrolled_up_is_left_alone_and_can_jump_to_the_latest(site: Site, tab: Page):
     with site.provider.holding() as gate:
         ask(tab, site, "¿Give me lines, wait")
-        expect(tab.locator(".final")).to_contain_text("Line 30.")
+        expect(tab.locator(".final")).to_contain_text("Line 40. Line")  # all that comes for now
         thread = tab.locator("#thread")
         tab.mouse.move(600, 300)
         tab.mouse.wheel(0, -5000)
