@@ -86,6 +86,19 @@ async def test_a_turn_that_failed_is_told_again_as_what_it_is_to_the_same_key(se
             assert again.headers["idempotent-replayed"] == "true"
 
 
+@covers("F14")
+async def test_a_message_for_later_that_is_sent_again_while_it_is_answered_is_accepted_again(settings: Settings):
+    async with talking(settings) as talk:
+        for queue in (False, True):
+            talk.script.lines = [Hang()]
+            later = {"content": "Hi", "background": True, "queue": queue}
+            sent = [await talk.post("messages", later, idempotency_key=f"queue={queue}") for _ in range(2)]
+            assert [answer.status_code for answer in sent] == [202, 202], sent[1].text
+            assert sent[0].content == sent[1].content
+            assert sent[1].headers["idempotent-replayed"] == "true"
+            assert (await talk.post("cancel")).json()["turnId"] == sent[0].json()["turnId"]
+
+
 async def test_what_still_goes_on_in_an_archived_conversation_can_be_stopped(settings: Settings):
     async with talking(settings) as talk:
         asked = asyncio.Event()

@@ -1,6 +1,6 @@
 """Turns: say something, wait for what comes of it, read it again, stop it."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import msgspec
@@ -82,14 +82,17 @@ class Turns(msgspec.Struct, frozen=True):
             wanted = Wanted(conversation, tuple(parts), told, again, tuple(directives), waits=waits, queued=queue)
             return await accept(work, self.session, wanted, turn_id)
 
+        def started() -> Coroutine[Any, Any, Taken]:
+            return self.start(turn_id, program, waits=waits, unended=background)
+
         if not queue:
-            return await self.start(turn_id, program, waits=waits)
+            return await started()
         from preceptor.engine.queueing import in_turn  # few messages wait
 
         try:
-            return await in_turn(self.session, conversation_id, lambda: self.start(turn_id, program, waits=waits))
+            return await in_turn(self.session, conversation_id, started)
         except Replayed as known:
-            return await self._known(TurnId(known.answer.decode()), unended=waits)
+            return await self._known(TurnId(known.answer.decode()), unended=background)
 
     async def open(self, parts: Sequence[AnyPart], **fields: Any) -> Taken:
         """A conversation and what is said in it first: both, or neither."""
@@ -104,9 +107,18 @@ class Turns(msgspec.Struct, frozen=True):
         return await self.start(turn_id, program)
 
     async def start(
-        self, turn_id: TurnId, program: Program[tuple[Run, int]], *, waits: bool = False, promised: bool = False
+        self,
+        turn_id: TurnId,
+        program: Program[tuple[Run, int]],
+        *,
+        waits: bool = False,
+        promised: bool = False,
+        unended: bool = False,
     ) -> Taken:
-        """Accept a message, once; its turn goes on by itself. Without a place only if it waits or was `promised`."""
+        """Accept a message, once; its turn goes on by itself. Without a place only if it waits or was `promised`.
+
+        What was asked before is answered with its turn once that has ended, or at once for those who take it `unended`.
+        """
         places = self.session.means.places
         if not (waits or promised):
             places.take(turn_id, self.session.caller.owner.org_id)
@@ -114,7 +126,7 @@ class Turns(msgspec.Struct, frozen=True):
             run, first = await self.session.write(program, encode=lambda _: turn_id.encode())
         except Replayed as known:
             places.leave(turn_id)
-            return await self._known(TurnId(known.answer.decode()), unended=waits)
+            return await self._known(TurnId(known.answer.decode()), unended=unended)
         except BaseException:
             places.leave(turn_id)
             raise
