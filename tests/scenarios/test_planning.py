@@ -17,6 +17,7 @@ from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure, Usage
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.reasoning.synthesis import WITHHELD
 from preceptor.domain.reasoning.verdict import Level, Verdict
+from preceptor.domain.turns.audience import Audience
 from preceptor.domain.turns.calls import CallOutcome
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.testing import Called, FixedGuardian, Hang, Say, ScriptedModel
@@ -145,6 +146,24 @@ async def test_a_user_never_reads_the_analysis_the_action_or_the_confidence(tmp_
             assert (await talk.client.get(path, headers=viewer)).status_code == 403
         for path in (f"/api/turns/{answer.json()['turnId']}", f"{talk.path}/events?audience=system"):
             assert (await talk.client.get(path, headers=viewer)).status_code == 403
+
+
+@covers("R142", "R178")
+async def test_models_read_the_analysis_of_the_newest_turn_with_its_response_and_of_earlier_turns_the_response(
+    tmp_path: Path, database_url: str
+):
+    async with reasoning(tmp_path, database_url, [plan(), "It is at the door.", plan(), "Still there."]) as talk:
+        path = f"{talk.path}/messages"
+        for question in ("Where is it?", "And now?"):
+            await talk.say(question)
+            pages = {who.value: (await talk.client.get(path, params={"audience": who})).json() for who in Audience}
+            *earlier, newest = [one for one in pages["model"]["items"] if one["kind"] == "synthetic_plan"]
+            text = newest["parts"][0]["text"]
+            assert text.startswith("## Analysis\n")
+            assert text.endswith(f"\n\n## Response\n{pages['user']['items'][-2]['parts'][0]['text']}")
+            assert PLAN["spam_reason"] in text
+            assert all(one["parts"] == pages["user"]["items"][1]["parts"] for one in earlier)
+            assert "analyse_user_request" not in str(pages["model"])
 
 
 # How a model is held to its plan

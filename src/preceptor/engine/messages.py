@@ -1,12 +1,13 @@
 """Messages: read what was said, as one audience sees it."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from preceptor.domain.conversations.view import View, count, part, shown
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import ConversationId, TurnId
 from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import cursor_at, place_of
@@ -15,6 +16,7 @@ from preceptor.domain.turns.audience import Audience, for_user
 from preceptor.engine.ports import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
+from preceptor.engine.talk import TurnRow
 
 
 class Which(StrEnum):
@@ -33,15 +35,17 @@ class Messages(msgspec.Struct, frozen=True):
             needed = Permission.RECORD_READ if audience is Audience.SYSTEM else Permission.CONTEXT_READ
             self.session.caller.require(needed)
 
-        async def program(work: Work) -> tuple[list[Placed], int | None]:
+        async def program(work: Work) -> tuple[list[Placed], int | None, TurnRow | None]:
             await found(work, self.session.caller, conversation_id, archived=True)
+            newest = await work.turns.newest(conversation_id) if audience is Audience.MODEL else None
             view = await work.views.current(conversation_id)
             if which is Which.CURRENT and view.step:
-                return await _seen(work, view, place_of(cursor) or 0, limit)
-            return await _said(work, conversation_id, place_of(cursor) or 0, limit)
+                return *await _seen(work, view, place_of(cursor) or 0, limit), newest
+            return *await _said(work, conversation_id, place_of(cursor) or 0, limit), newest
 
-        page, more = await self.session.read(program)
-        items = [one for one in (_as_seen(row, audience) for row in page) if one is not None]
+        page, more, newest = await self.session.read(program)
+        analysed = () if newest is None else (newest.turn_id,)
+        items = [one for one in (_as_seen(row, audience, analysed) for row in page) if one is not None]
         return {"items": items, "nextCursor": None if more is None else cursor_at(str(more))}
 
 
@@ -61,11 +65,12 @@ async def _seen(work: Work, view: View, skip: int, limit: int) -> tuple[list[Pla
     return rows, skip + limit if count(runs) > skip + limit else None
 
 
-def _as_seen(row: Placed, audience: Audience) -> Message | None:
+def _as_seen(row: Placed, audience: Audience, analysed: Collection[TurnId]) -> Message | None:
+    """Models are shown an analysis in the turn that it was made in, which is the newest until there is another."""
     match audience:
         case Audience.USER:
             return for_user(row.message)
         case Audience.MODEL:
-            return as_shown(row).message
+            return as_shown(row, whole=analysed).message
         case Audience.SYSTEM:
             return row.message
