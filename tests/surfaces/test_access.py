@@ -234,7 +234,7 @@ async def test_an_admin_of_another_organisation_does_not_run_the_installation(
 
 @covers("S1")
 async def test_no_one_gives_away_more_than_they_have(client: httpx2.AsyncClient, preceptor: Preceptor):
-    clerk = await new_key(client, permissions=["key:manage", "user:manage", "agent:read"])
+    clerk = await new_key(client, permissions=["key:manage", "user:manage", "agent:read"], userId="admin")
     before = rows(preceptor)
     for wish in ({"role": "viewer"}, {"role": "admin"}, {"permissions": ["agent:read", "agent:write"]}):
         problem(await client.post("/api/keys", json={"name": "x"} | wish, headers=clerk), 403, "forbidden")

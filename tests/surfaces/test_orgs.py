@@ -47,6 +47,21 @@ async def test_a_key_for_another_user_acts_for_that_user(client: httpx2.AsyncCli
     problem(await client.get(f"/api/conversations/{other['conversationId']}", headers=ann), 404, "not_found")
 
 
+async def test_a_key_that_may_less_than_its_maker_sees_only_conversations_of_its_own(client: httpx2.AsyncClient):
+    held = {"mine": {}} | {name: await new_key(client, role="viewer") for name in ("one", "other")}
+    said: dict[str, str] = {}
+    for name, key in held.items():
+        made = await client.post("/api/conversations", json={"agentId": "assistant"}, headers=key)
+        said[name] = made.json()["conversationId"]
+    for name in ("one", "other"):
+        seen = (await client.get("/api/conversations", headers=held[name])).json()["items"]
+        assert [conversation["conversationId"] for conversation in seen] == [said[name]]
+        for path in (said[where] for where in held if where != name):
+            problem(await client.get(f"/api/conversations/{path}/messages", headers=held[name]), 404, "not_found")
+    for more, holder in ({"role": "admin"}, "admin"), ({"role": "viewer", "userId": "admin"}, "admin"):
+        assert (await client.post("/api/keys", json={"name": "k"} | more)).json()["userId"] == holder
+
+
 async def test_a_key_for_someone_else_needs_leave_and_a_user_that_exists(client: httpx2.AsyncClient):
     wanted = {"name": "k", "permissions": ["agent:read"], "userId": "ann"}
     problem(await client.post("/api/keys", json=wanted), 404, "not_found")

@@ -39,7 +39,11 @@ class NewKey(Value):
     ] = None
     expires_at: Moment | None = None
     user_id: Annotated[
-        Handle | None, Field(description="Whom the key acts for; you, when left out. Another needs `user:manage`.")
+        Handle | None,
+        Field(
+            description="Whom the key acts for. Left out: you, if it may do all that you may, else itself. "
+            "Another user needs `user:manage`."
+        ),
     ] = None
 
     @model_validator(mode="after")

@@ -26,8 +26,9 @@ class Keys(msgspec.Struct, frozen=True):
         async def program(work: Work) -> MintedKey:
             if new.expires_at is not None and new.expires_at <= work.now:
                 raise Invalid("expiresAt lies in the past. Choose a later moment, or leave it out.")
-            holder = await _holder(work, new, caller)
-            minted = await minted_for(work, self.session.world, new, holder)
+            key_id = KeyId(self.session.world.new_handle())
+            holder = await _holder(work, new, caller, key_id)
+            minted = await minted_for(work, self.session.world, new, holder, key_id)
             await note(work, caller, "key.created", keyId=minted.key_id, role=minted.role, userId=minted.user_id)
             return minted
 
@@ -53,9 +54,15 @@ class Keys(msgspec.Struct, frozen=True):
         await self.session.write(program)
 
 
-async def _holder(work: Work, new: NewKey, caller: Caller) -> Owner:
-    """Whom the key will act for. No one gives away more than they have, nor acts for others without leave."""
-    caller.require(*granted(new, caller.owner.org_id)[1])
+async def _holder(work: Work, new: NewKey, caller: Caller, key_id: KeyId) -> Owner:
+    """Whom the key will act for. No one gives away more than they have, nor acts for others without leave.
+
+    A key that may less than its maker is for someone else, and what its maker said is not theirs to read.
+    """
+    permissions = granted(new, caller.owner.org_id)[1]
+    caller.require(*permissions)
+    if new.user_id is None and caller.permissions > frozenset(permissions):
+        return Owner(org_id=caller.owner.org_id, user_id=UserId(f"key:{key_id}"))
     if new.user_id is None or new.user_id == caller.owner.user_id:
         return caller.owner
     caller.require(Permission.USER_MANAGE)
@@ -64,9 +71,8 @@ async def _holder(work: Work, new: NewKey, caller: Caller) -> Owner:
     return Owner(org_id=caller.owner.org_id, user_id=UserId(new.user_id))
 
 
-async def minted_for(work: Work, world: World, new: NewKey, holder: Owner) -> MintedKey:
+async def minted_for(work: Work, world: World, new: NewKey, holder: Owner, key_id: KeyId) -> MintedKey:
     """Make a key and keep its hash."""
-    key_id = KeyId(world.new_handle())
     text = key_text(key_id, world.new_secret())
     role, permissions = granted(new, holder.org_id)
     shown = ApiKey(

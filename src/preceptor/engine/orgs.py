@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from preceptor.domain.errors import Conflict
-from preceptor.domain.ids import OrgId
+from preceptor.domain.ids import KeyId, OrgId
 from preceptor.domain.keys import NewKey
 from preceptor.domain.orgs import FoundedOrg, NewOrg, Org
 from preceptor.domain.ownership import FIRST_ADMIN, INSTALLATION, Owner, Permission, Role
@@ -38,7 +38,8 @@ class Orgs(msgspec.Struct, frozen=True):
             inside = work.within(org.org_id)
             await inside.users.add(User(user_id=FIRST_ADMIN, name="Admin", role=Role.ADMIN, created_at=work.now))
             admin = Owner(org_id=org.org_id, user_id=FIRST_ADMIN)
-            key = await minted_for(inside, session.world, NewKey(name="First admin key", role=Role.ADMIN), admin)
+            new_key, key_id = NewKey(name="First admin key", role=Role.ADMIN), KeyId(session.world.new_handle())
+            key = await minted_for(inside, session.world, new_key, admin, key_id)
             await note(inside, session.caller, "org.created", orgId=org.org_id, keyId=key.key_id)
             return FoundedOrg(**dict(org), admin_key=key.key)
 

@@ -50,4 +50,4 @@ class NewKeyFields(TypedDict):
     """What the key may do, one by one."""
     expires_at: NotRequired[datetime | str | None]
     user_id: NotRequired[str | None]
-    """Whom the key acts for; you, when left out. Another needs `user:manage`."""
+    """Whom the key acts for. Left out: you, if it may do all that you may, else itself. Another user needs `user:manage`."""

@@ -37,7 +37,10 @@ def create(
     expires_in: Annotated[
         int | None, typer.Option(metavar="DAYS", min=1, max=36500, help="Days it is good for. Default: for ever.")
     ] = None,
-    user: Annotated[str | None, typer.Option(metavar="ID", help="The user it acts for. Default: the admin.")] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The user it acts for. Default: the admin with the role admin, else itself."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a key. It is shown once: only a hash of it is kept.
