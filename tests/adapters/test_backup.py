@@ -252,6 +252,13 @@ async def test_a_database_that_holds_something_is_not_restored_over(full: str, f
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_who_would_restore_over_something_is_told_how(full: str, file: Path):
+    backup(locate(full), file)
+    with pytest.raises(CannotStart, match=r"--replace \(the old one is kept"):
+        restore(file, locate(full))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_a_sqlite_database_that_is_replaced_is_kept_beside_the_new_one(full: str, file: Path, settings: Settings):
     backup(locate(full), file)
     at_backup = everything(full)

@@ -403,6 +403,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "    return 5\n"
         "ALL = [stock, price]\n"
         "NOTHING = 3\n"
+        "def untyped(item): '''What it is.'''\n"
     )
     (tmp_path / "broken_tools.py").write_text("raise RuntimeError('no')\n")
     yield tmp_path
@@ -423,14 +424,29 @@ async def test_tools_are_found_among_installed_packages(package: Path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[preceptor.tools]\nshop = shop_tools:stock\n")
     assert "stock" in open_toolbox([], lambda: NOON).names
-    for broken in ("no_such_module:x", "shop_tools:missing", "broken_tools:x", "shop_tools:NOTHING"):
+    for broken in (
+        "no_such_module:x",
+        "shop_tools:missing",
+        "broken_tools:x",
+        "shop_tools:NOTHING",
+        "shop_tools:untyped",
+    ):
         (info / "entry_points.txt").write_text(f"[preceptor.tools]\nshop = {broken}\n")
         with pytest.raises(CannotStart, match="The entry point 'shop' of "):
             open_toolbox([], lambda: NOON)
 
 
 @pytest.mark.parametrize(
-    "named", ["shop_tools", "shop_tools:missing", "no_such_module:x", "broken_tools:x", "shop_tools:NOTHING", ":x"]
+    "named",
+    [
+        "shop_tools",
+        "shop_tools:missing",
+        "no_such_module:x",
+        "broken_tools:x",
+        "shop_tools:NOTHING",
+        "shop_tools:untyped",
+        ":x",
+    ],
 )
 def test_a_tool_that_cannot_be_loaded_is_told_at_start(package: Path, named: str):
     with pytest.raises(CannotStart, match="PRECEPTOR_TOOLS"):

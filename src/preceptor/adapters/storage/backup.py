@@ -110,7 +110,7 @@ def _restore_sqlite(file: Path, path: Path, replace: bool, progress: Progress) -
     used = path.exists() and path.stat().st_size > 0
     if used and not replace:
         raise CannotStart(
-            f"The database {path} is not empty. Ask to replace it (the old one is kept beside the new one), "
+            f"The database {path} is not empty. Replace it with --replace (the old one is kept beside the new one), "
             "or name another file in PRECEPTOR_DATABASE_URL."
         )
     with unfinished(path) as made:

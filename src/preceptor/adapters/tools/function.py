@@ -182,5 +182,8 @@ def as_tool(given: Any, origin: str) -> tuple[Tool, ...]:
     if isinstance(given, list | tuple):
         return tuple(one for item in cast("list[Any]", given) for one in as_tool(item, origin))
     if inspect.isfunction(given):
-        return (tool(given),)
+        try:
+            return (tool(given),)
+        except UnusableTool as error:
+            raise UnusableTool(f"{origin} cannot be a tool: {error}") from None
     raise UnusableTool(f"{origin} is neither a tool nor a list of tools. Mark a function with `@preceptor.tool`.")
