@@ -96,6 +96,17 @@ async def test_the_last_event_of_a_turn_says_all_that_the_answer_in_json_says(
         assert {name: value for name, value in ended.items() if name not in {"seq", "at"}} == answer
 
 
+async def test_what_a_guardian_says_of_a_question_can_be_too_much_for_a_cap(tmp_path: Path, database_url: str):
+    guardian = FixedGuardian(when={"Where is": DOUBTFUL})
+    async with reasoning(tmp_path, database_url, ["Here.", "There."], guardian, sgr_enabled=False) as talk:
+        await talk.say("Was it you?")
+        path, limits = f"{talk.path}/messages", {"maxTokens": talk.model.prompts[0].tokens + 30}
+        refused = await talk.client.post(path, json={"content": "Where is it?", "parameters": limits})
+        assert (refused.status_code, refused.json()["code"]) == (422, "token_budget_exceeded")
+        answer = await talk.client.post(path, json={"content": "Was it far?", "parameters": limits})
+        assert answer.json()["ui"]["response"] == "There."
+
+
 async def test_an_answer_begins_as_a_message_that_says_nothing_yet(tmp_path: Path, database_url: str):
     async with reasoning(tmp_path, database_url, [Say("It is at the door.", chunk=6)], sgr_enabled=False) as talk:
         told = events_in((await talk.post("Where is it?", accept="text/event-stream")).text)

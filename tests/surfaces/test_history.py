@@ -189,6 +189,19 @@ async def test_a_cap_below_the_system_prompt_or_what_must_be_shown_is_refused_an
         assert await talk.events() == before
 
 
+@covers("R49", "R52")
+async def test_a_cap_with_just_room_for_the_question_is_enough_though_a_guardian_may_have_something_to_say(
+    settings: Settings,
+):
+    async with talking(settings, capabilities=SMALL) as talk:
+        await talk.say("x", "fine")
+        needed = talk.script.prompts[-1].tokens
+        await spoken(talk, 2, words=20)
+        problem(await send(talk, "x", maxTokens=needed - 1), 422, "token_budget_exceeded")
+        assert (await send(talk, "x", "fine", maxTokens=needed)).status_code == 200
+        assert (shown(talk), talk.script.prompts[-1].tokens) == (["x"], needed)
+
+
 FAULTS: dict[str, list[Line]] = {
     "no key": [ModelFailure(Fault.UNAUTHORIZED, "No.")],
     "refused": [ModelFailure(Fault.REJECTED, "No.")],

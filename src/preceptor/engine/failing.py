@@ -53,9 +53,15 @@ class TurnMisasked(TurnFailed, Invalid):
         return f"{self.sentence} The turn {self.turn_id} is on the record; correct that and send the message again."
 
 
+class TurnTooLong(TurnMisasked):
+    """What its summaries or the guardian said was too much for what a request may have."""
+
+    code: ClassVar[str] = "token_budget_exceeded"
+
+
 _BY_CODE: dict[str, type[TurnFailed]] = {
     kind.code: kind
-    for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUncompressed, TurnUnguarded, TurnMisasked)
+    for kind in (TurnOverBudget, TurnUpstream, TurnTimeout, TurnUncompressed, TurnUnguarded, TurnMisasked, TurnTooLong)
 }
 
 

@@ -38,7 +38,8 @@ class ContextPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cap: int
     """How many tokens a request may have: what the model has room for, or fewer if that was asked for."""
     fixed: int
-    """Tokens besides history: the system prompt, tools, the format. Of whoever speaks first: it may be a specialist."""
+    """Tokens besides history: the system prompt, tools, the format, room for the guardian. Of whoever speaks first: it
+    may be a specialist."""
     messages: int
     tokens: int
     """Of all that was said and is not hidden."""
@@ -59,7 +60,7 @@ class Foreseeing(msgspec.Struct, frozen=True):
             past = Past(conversation_id, *await work.messages.last(conversation_id))
             told = _told(past, asking, await remember(work, past, asking))
             speaker = await _speaker(work, conversation, asking)
-            return told if speaker is None else replace(told, fixed=_heard_by(asking, speaker).costs.fixed)
+            return told if speaker is None else replace(told, fixed=_heard_by(asking, speaker).costs.besides)
 
         return await self.session.read(program)
 
@@ -127,7 +128,7 @@ def _told(past: Past, asking: Asking, history: History) -> ContextPlan:
         conversation_id=past.conversation,
         model=asking.pins.model,
         cap=asking.cap,
-        fixed=asking.costs.fixed,
+        fixed=asking.costs.besides,
         messages=past.last,
         tokens=past.total - hidden,
         shown=len(said) + len(summaries),

@@ -1,5 +1,6 @@
 """Proving: nothing is sent that a provider would refuse, or that shows what it must not."""
 
+from preceptor.domain.history.errors import TokenBudgetExceeded
 from preceptor.domain.history.proof import Duties
 from preceptor.domain.prompts.assemble import Passage
 from preceptor.domain.prompts.images import with_images
@@ -28,6 +29,8 @@ def proven(run: Run, prompt: Prompt, said: Passage, lane: Lane | None = None) ->
         pinned=pinned,
         system=bool(run.voice.system),
     )
+    if duties.cap is not None and prompt.tail_text and prompt.tokens > duties.cap:
+        raise TokenBudgetExceeded(prompt.tokens, duties.cap)  # by words on the question, which nobody could foresee
     said.proof.go_on(prompt, duties)
     return prompt
 

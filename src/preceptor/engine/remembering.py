@@ -72,9 +72,9 @@ class Asking:
         system = sum(piece.tokens for piece in self.voice.system)
         tools = self._tools() if able.tools else ()
         fixed = system + sum(tool.tokens for tool in tools) + able.message_overhead * bool(self.voice.system)
-        fixed += ASSESSMENT if self.pins.guard else 0
-        window = max(int(able.context_window * ROOM), min(able.context_window, fixed + self.asked))
-        self.costs = Costs(system, fixed, window)
+        spare = ASSESSMENT if self.pins.guard else 0
+        window = max(int(able.context_window * ROOM), min(able.context_window, fixed + spare + self.asked))
+        self.costs = Costs(system, fixed, window, spare)
         window = int(able.context_window * SUMMARISED)
         if limits.strategy is not None and self.pins.summary_model is not None:
             window = int(self.means.models.find(self.summariser).capabilities.context_window * SUMMARISED)
@@ -171,7 +171,7 @@ def _has_room(asking: Asking, runs: Sequence[Run]) -> bool:
         return False
     if parameters.max_history_size is not None and count(runs) + 1 > parameters.max_history_size:
         return False
-    return tokens(runs) + asking.overhead * count(runs) <= asking.room
+    return tokens(runs) + asking.overhead * count(runs) <= asking.room - asking.costs.spare
 
 
 async def _fit(work: Work, of: Past, view: View, runs: tuple[Run, ...], asking: Asking) -> Fit:

@@ -16,6 +16,7 @@ from preceptor.domain.history.limits import (
     Limits,
     OnInsufficient,
     needed_for,
+    room_within,
     spent,
 )
 from preceptor.domain.history.outline import SUMMARY_TOKENS, Outline, Span, outline, parted
@@ -97,7 +98,10 @@ def _is_over(made: Compressed, limits: Limits, costs: Costs) -> bool:
     cap = limits.max_tokens
     if cap is None:
         cap = None if costs.window is None else int(costs.window * FULL)
-    return cap is not None and spent(made.tape, costs, Levels(), made.question) > cap
+    if cap is None:
+        return False
+    tape, question = made.tape, made.question
+    return spent(tape, costs, Levels(), question) > room_within(tape, costs, cap, question)
 
 
 def _fresh(strategy: Strategy, tape: Tape, question: int, segments: Sequence[Segment]) -> Outline:

@@ -74,6 +74,12 @@ class Costs(msgspec.Struct, frozen=True):
     """System prompt, tool schemas, closing words and format, all together."""
     window: int | None = None
     """What the model can take, less what is reserved for its answer."""
+    spare: int = 0
+    """What may yet be said of the question, and has its room kept where there is enough of it."""
+
+    @property
+    def besides(self) -> int:
+        return self.fixed + self.spare
 
 
 class Levels(msgspec.Struct, frozen=True, gc=False):
@@ -126,17 +132,23 @@ def least(tape: Tape, costs: Costs, question: int) -> int:
     return costs.fixed + tape.pinned + running + tape.loose[end] - tape.loose[question]
 
 
+def room_within(tape: Tape, costs: Costs, cap: int, question: int) -> int:
+    """Of a cap, what a request may cost before anything is said of its question: history yields half of its room."""
+    return cap - min(costs.spare, max(0, cap - least(tape, costs, question)) // 2)
+
+
 def within_tokens(tape: Tape, costs: Costs, cap: int, low_water: float, sticky: Levels, question: int) -> Levels:
     """The measures that bring a request under its cap: those that hold already, if they still do.
 
     `low_water` is a share of the room that history has: of the cap, less what must be shown in any case.
     """
     now = spent(tape, costs, sticky, question)
-    if now <= cap:
-        return sticky
     required = least(tape, costs, question)
     if required > cap:
         raise TokenBudgetExceeded(required, cap)
+    cap = room_within(tape, costs, cap, question)
+    if now <= cap:
+        return sticky
     target = required + int((cap - required) * low_water)
     if tape.lean[question] - tape.lean[sticky.cut] == tape.loose[question] - tape.loose[sticky.cut]:
         cut = _reach(tape.loose, sticky.cut, question, now - target)  # nothing can be had for less
