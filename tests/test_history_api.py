@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,54 @@ def test_a_call_and_its_answers_are_never_parted():
     assert "[This answer of 1200 characters is left out here.]" in contents(shorter)
 
 
+def called(*names: str) -> dict[str, Any]:
+    calls = [{"id": f"c-{name}", "type": "function", "function": {"name": name, "arguments": "{}"}} for name in names]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def answered(name: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": f"c-{name}", "content": "Yes."}
+
+
+@covers("R192")
+async def test_calls_that_wait_for_their_answers_survive_a_compression_and_are_not_summarised():
+    begun = [called("find", "count"), answered("find")]
+    fitted = await compress([*chat(6), *begun], WholeHistory(), slowly, count)
+    assert fitted.messages[-2:] == begun
+    assert contents(fitted.messages)[-4:-2] == [
+        "[Summary of 11 earlier messages]\nThey spoke of 11 things.",
+        "Question 6?",
+    ]
+    whole = await compress([*chat(6), *begun, answered("count")], WholeHistory(), slowly, count)
+    assert whole.messages[-3:] == [*begun, answered("count")]
+
+
+def test_a_summariser_is_told_which_tool_gave_which_answer():
+    told: list[str] = []
+    messages = [*chat(5), called("find", "count"), answered("find"), answered("count"), *chat(1)[1:]]
+    asked = RequestParameters(compression_strategy=WholeHistory())
+    fit(messages, asked, summarise=lambda request: told.append(request.transcript) or "They worked.")
+    assert '<answer tool="find" outcome="ok">' in told[0]
+    assert '<answer tool="count" outcome="ok">' in told[0]
+
+
+class Later:
+    """Something that is to be awaited, and that nobody misses."""
+
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+@covers("R66")
+@pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), (Later(), "to be awaited, which is for fit_async")])
+def test_an_answer_of_a_summariser_that_is_no_text_is_a_failure_that_says_so(answer: Any, kind: str):
+    def odd(request: SummaryRequest) -> str:
+        return answer
+
+    with pytest.raises(CompressionFailed, match=kind):
+        fit(chat(6), RequestParameters(compression_strategy=WholeHistory()), count, odd)
+
+
 async def test_chunks_and_moments_work_on_plain_messages():
     chunked = await compress(chat(6), Chunked(chunk_size=5), slowly)
     assert [content.split("\n")[0] for content in contents(chunked.messages)] == [
@@ -241,6 +290,9 @@ async def test_chunks_and_moments_work_on_plain_messages():
     timed = [message | {"created_at": noon + timedelta(minutes=at)} for at, message in enumerate(chat(6))]
     recent = await compress(timed, FromTimestamp(timestamp=noon + timedelta(minutes=11)), slowly)
     assert contents(recent.messages)[3:] == ["Question 5?", "Answer 5.", "Question 6?"]
+    written = [message | {"created_at": message["created_at"].isoformat()} for message in timed]
+    again = await compress(written, FromTimestamp(timestamp=noon + timedelta(minutes=11)), slowly)
+    assert contents(again.messages) == contents(recent.messages)
 
 
 async def test_our_own_messages_can_be_fitted_too():

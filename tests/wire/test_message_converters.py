@@ -204,6 +204,10 @@ def test_results_are_named_after_the_call_they_answer_and_keep_the_role_tool():
     chat = to_anthropic([CALLING, ANSWERED], metadata=False)
     ours = from_anthropic(chat.messages)
     assert (ours[1].role, ours[1].tool_results[0].name) == (Role.TOOL, "find")
+    calls: list[Any] = [{"id": name, "type": "function", "function": {"name": name}} for name in ("find", "count")]
+    answers: list[Any] = [{"role": "tool", "tool_call_id": call["id"], "content": "4"} for call in calls]
+    several = from_openai([{"role": "assistant", "content": None, "tool_calls": calls}, *answers])
+    assert [message.tool_results[0].name for message in several[1:]] == ["find", "count"]
 
 
 @covers("R74")

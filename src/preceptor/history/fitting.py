@@ -1,6 +1,7 @@
 """Fitting: plan, ask for the summaries that are wanted, plan again. The summariser may be waited for or not."""
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from inspect import isawaitable
 from typing import Generic, cast
 
 import msgspec
@@ -51,10 +52,10 @@ def fit(
     written twice.
     """
     steps = _steps(messages, _limits(parameters), count, previous, can_summarise=summarise is not None)
-    answer: str | Exception | None = None
+    answer: object = None
     while True:
         try:
-            request = next(steps) if answer is None else steps.send(answer)
+            request = steps.send(answer)
         except StopIteration as done:
             return done.value
         try:
@@ -79,16 +80,35 @@ async def fit_async(
 async def compress(
     messages: Sequence[Given], strategy: Strategy, summarise: SummariseAsync, count: Count | None = None
 ) -> Fitted[Given]:
-    """Have the strategy carried out now. Too little history raises `InsufficientHistory`."""
+    """Have the strategy carried out now. Too little history raises `InsufficientHistory`.
+
+    Calls at the end that wait for their answers stay where they are, and no summariser reads them.
+    """
     limits = Limits(strategy=strategy, on_insufficient=OnInsufficient.RAISE, batch=1)
-    return await _waited(_steps(messages, limits, count, None, can_summarise=True), summarise)
+    form = form_of(messages)
+    settled = _settled(form, messages)
+    fitted = await _waited(_steps(messages[:settled], limits, count, None, can_summarise=True), summarise)
+    waiting = messages[settled:]
+    tokens = sum(form.entry(message, seq, count).tokens for seq, message in enumerate(waiting, settled))
+    return msgspec.structs.replace(fitted, messages=[*fitted.messages, *waiting], tokens=fitted.tokens + tokens)
+
+
+def _settled(form: Form[Given], messages: Sequence[Given]) -> int:
+    """Where calls begin that have not all been answered yet; the end, if there are none."""
+    answered = set[str]()
+    for at in range(len(messages) - 1, -1, -1):
+        entry = form.entry(messages[at], at, None)
+        if not entry.results:
+            return len(messages) if answered.issuperset(entry.calls) else at
+        answered.update(entry.results)
+    return len(messages)
 
 
 async def _waited(steps: "Steps[Given]", summarise: SummariseAsync | None) -> Fitted[Given]:
-    answer: str | Exception | None = None
+    answer: object = None
     while True:
         try:
-            request = next(steps) if answer is None else steps.send(answer)
+            request = steps.send(answer)
         except StopIteration as done:
             return done.value
         try:
@@ -110,7 +130,7 @@ def _limits(parameters: RequestParameters | Limits) -> Limits:
     return parameters if isinstance(parameters, Limits) else parameters.limits
 
 
-Steps = Generator[SummaryRequest, str | Exception, Fitted[Given]]
+Steps = Generator[SummaryRequest, object, Fitted[Given]]
 
 
 def _steps(
@@ -152,7 +172,7 @@ def _summarised(
     limits: Limits,
     count: Count | None,
     summaries: dict[MessageId, Given],
-) -> Generator[SummaryRequest, str | Exception, tuple[list[Segment], bool]]:
+) -> Generator[SummaryRequest, object, tuple[list[Segment], bool]]:
     """The summaries of these spans, as far as they could be had, and whether one could not."""
     strategy = cast("Strategy", limits.strategy)
     new: list[Segment] = []
@@ -172,9 +192,12 @@ def _summarised(
     return new, False
 
 
-def _said(strategy: Strategy, request: SummaryRequest, answer: str | Exception) -> str:
+def _said(strategy: Strategy, request: SummaryRequest, answer: object) -> str:
     if isinstance(answer, CompressionFailed):
         raise answer
     if isinstance(answer, Exception):
         raise CompressionFailed(name_of(strategy), answer) from answer
+    if not isinstance(answer, str):
+        kind = "something to be awaited, which is for fit_async" if isawaitable(answer) else type(answer).__name__
+        raise CompressionFailed(name_of(strategy), f"the summariser answered with {kind}, not with text")
     return summary_text(strategy, request, answer)

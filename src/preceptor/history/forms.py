@@ -30,7 +30,8 @@ class Form(Protocol[Given]):
 
 
 def form_of(messages: Sequence[Given]) -> Form[Given]:
-    form: Any = OwnForm() if messages and isinstance(messages[0], Message) else OpenAIForm()
+    own = bool(messages) and isinstance(messages[0], Message)
+    form: Any = OwnForm() if own else OpenAIForm(cast("Sequence[dict[str, Any]]", messages))
     return form
 
 
@@ -57,6 +58,12 @@ class OwnForm:
 
 
 class OpenAIForm:
+    def __init__(self, messages: Sequence[dict[str, Any]] = ()) -> None:
+        calls: list[Any] = [call for given in messages for call in given.get("tool_calls") or ()]
+        functions = {call.get("id"): cast("dict[str, Any]", call.get("function") or {}) for call in calls}
+        self._names = {id_: function.get("name") for id_, function in functions.items()}
+        """What was called: an answer says only which call it is for."""
+
     def entry(self, given: dict[str, Any], seq: int, count: Count | None) -> Entry:
         content = text_of(given.get("content"))
         role, _ = role_of(str(given.get("role", "user")), content)
@@ -78,6 +85,8 @@ class OpenAIForm:
         )
 
     def message(self, given: dict[str, Any], seq: int) -> Message:
+        if (name := self._names.get(given.get("tool_call_id"))) is not None:
+            given = {"name": name, **given}
         (message,) = from_openai([given], Origin(created_at=_when(given), prefix=f"{seq}-"))
         return message
 
@@ -104,6 +113,8 @@ class OpenAIForm:
 def _when(given: dict[str, Any]) -> datetime:
     """Such messages rarely say when they were said; `created_at`, a number of seconds or a moment, is understood."""
     at = given.get("created_at")
+    if isinstance(at, str):
+        at = datetime.fromisoformat(at)
     if isinstance(at, datetime):
-        return at
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
     return datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else _LONG_AGO

@@ -67,6 +67,7 @@ def _call(call: ToolCall) -> Dict:
 
 def from_openai(messages: Sequence[Mapping[str, Any]], origin: Origin = NOWHERE) -> list[Message]:
     made: list[Message] = []
+    names: dict[str, str] = {}
     at = 0
     while at < len(messages):
         group = [messages[at]]
@@ -75,8 +76,8 @@ def from_openai(messages: Sequence[Mapping[str, Any]], origin: Origin = NOWHERE)
         while ours and at < len(messages) and messages[at].get(NAME) == {"id": ours["id"]}:
             group.append(messages[at])
             at += 1
-        names = {call.id: call.name for call in made[-1].tool_calls} if made else {}
         made.append(_incoming(group, len(made), names, origin))
+        names |= {call.id: call.name for call in made[-1].tool_calls}
     return made
 
 
