@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,23 @@ def test_an_id_can_be_copied_from_a_terminal_of_the_usual_width(cli: Cli, tmp_pa
     assert made["familyId"] in terminal.seen
     assert "…" not in terminal.seen
     assert max(map(len, terminal.seen.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "120"])
+def test_no_word_of_a_table_is_broken_where_a_screen_is_too_narrow_for_it(cli: Cli, tmp_path: Path, columns: str):
+    whole = cli("instructions", "templates", "--language", "en").out
+    with at_terminal(tmp_path / "data", "instructions", "templates", "--language", "en", COLUMNS=columns) as terminal:
+        assert terminal.ended() == 0
+    assert max(map(len, terminal.seen.splitlines())) <= int(columns)
+    words = set(re.findall(r"[\w.*-]+", whole))
+    assert {"template-code-review-en", "programmingLanguage", "companyName*", "1.0.0"} <= words
+    assert words - {"id"} <= set(re.findall(r"[\w.*-]+", terminal.seen))
+
+
+def test_a_list_of_nothing_says_so(cli: Cli):
+    for listed in ("webhooks", "providers", "mcp-servers", "executions", "experiments", "replay"):
+        assert cli(listed, "list").out.strip() == "There are none."
+    assert "Begin with `preceptor instructions templates`" in cli("instructions", "list").out
 
 
 def test_labels_status_ratings_and_trials(cli: Cli):
@@ -313,7 +331,9 @@ def test_an_agent_is_made_given_instructions_and_asked_what_it_is_told(on: Cli):
     assert "(latest, priority 5)" in changed.out
     told = on("agents", "effective", "support").out
     assert told.startswith("14 days.\n\n## Guidelines\n- In Vietnamese\n\n## Constraints")
-    assert "added_by_customization" in on("agents", "effective", "support", "--sources").out
+    [named] = [line for line in lines(on("agents", "effective", "support", "--sources")) if "/guidelines/0" in line]
+    assert "Refund policy" in named
+    assert "added_by_customization" in named
     assert on("agents", "effective", "support", "--json").json["guidelines"] == ["In Vietnamese"]
     assert "Refund policy" in on("agents", "show", "support").out
     assert [one["priority"] for one in on("agents", "show", "support", "--json").json["assignments"]] == [5]

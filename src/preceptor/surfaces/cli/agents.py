@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from preceptor.surfaces.cli.connection import Declined, api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, warn
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, warn, when
 from preceptor.surfaces.cli.library import find, find_version
 from preceptor.surfaces.cli.policies import Budget, CarryOver, Guard, Sgr, policies, told
 
@@ -42,7 +42,9 @@ def list_agents(as_json: AsJson = False) -> None:
     if as_json:
         say_json(agents)
         return
-    say_table(("id", "name", "role", "created"), [(a["agentId"], a["name"], a["role"], a["createdAt"]) for a in agents])
+    say_table(
+        ("id", "name", "role", "created"), [(a["agentId"], a["name"], a["role"], when(a["createdAt"])) for a in agents]
+    )
 
 
 @app.command()
@@ -229,13 +231,18 @@ def effective(
     query = {"at": at} if at else {}
     with api() as preceptor:
         told = preceptor.get(_path(agent, "instructions", "effective"), **query)
+        given = list(preceptor.items(_path(agent, "instructions"))) if sources and not as_json else []
     if as_json:
         say_json(told)
         return
     say(told["prompt"] or "This agent is told nothing: it has no instructions in force.")
     if sources:
         columns = ("part", "instruction", "version", "field", "rule")
-        rows = [(s["path"], s["instructionId"], s["version"], _place(s), s["rule"]) for s in told["sources"]]
+        names = {one["assignmentId"]: one["name"] for one in given}
+        rows = [
+            (s["path"], names.get(s["assignment"]) or s["instructionId"], s["version"], _place(s), s["rule"])
+            for s in told["sources"]
+        ]
         say_table(columns, rows)
     _remark(told)
 

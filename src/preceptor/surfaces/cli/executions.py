@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from preceptor.surfaces.cli.connection import Api, api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import read_bytes
 
 PATH = "/api/executions"
@@ -60,8 +60,8 @@ def page(
     if as_json:
         say_json(found)
         return
-    rows = [(one["executionId"], one["type"], one["status"], _progress(one), one["createdAt"][:19]) for one in found]
-    say_table(("EXECUTION", "TYPE", "STATUS", "STEPS", "CREATED"), rows)
+    rows = [(one["executionId"], one["type"], one["status"], _progress(one), when(one["createdAt"])) for one in found]
+    say_table(("execution", "type", "status", "steps", "created"), rows)
 
 
 @app.command("show")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from preceptor.surfaces.cli.connection import Api, api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import find, find_version
 
 app = typer.Typer(no_args_is_help=True, help="Experiments: compare two versions, and see what can be believed of it.")
@@ -171,7 +171,7 @@ def _told(experiment: dict[str, Any], as_json: bool) -> None:
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     agents = ", ".join(one["agentIds"])
-    return (one["name"], one["status"], agents, one["primaryMetric"], one["endsAt"] or "", one["experimentId"])
+    return (one["name"], one["status"], agents, one["primaryMetric"], when(one["endsAt"] or ""), one["experimentId"])
 
 
 def _effect(found: dict[str, Any], one: dict[str, Any]) -> tuple[str, ...]:

@@ -52,9 +52,8 @@ def list_instructions(
         say_json(found)
         return
     columns = ("id", "name", "type", "category", "version", "status", "agents", "rating")
-    say_table(columns, [_row(one) for one in found])
-    if not found:
-        say("There are none. Begin with `preceptor instructions templates`, or `preceptor instructions create --help`.")
+    begin = "There are none. Begin with `preceptor instructions templates`, or `preceptor instructions create --help`."
+    say_table(columns, [_row(one) for one in found], none=begin)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import typer
 
 from preceptor.surfaces.cli.connection import api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys of the organisation `default`.")
 
@@ -20,7 +20,7 @@ def list_keys(as_json: AsJson = False) -> None:
     if as_json:
         say_json(keys)
         return
-    rows = [(key["keyId"], key["name"], key["role"], key["createdAt"], _state(key)) for key in keys]
+    rows = [(key["keyId"], key["name"], key["role"], when(key["createdAt"]), _state(key)) for key in keys]
     say_table(("id", "name", "role", "created", "state"), rows)
 
 
@@ -87,4 +87,4 @@ def _wanted(name: str, role: str | None, permissions: list[str], days: int | Non
 def _state(key: dict[str, Any]) -> str:
     if key["revokedAt"]:
         return f"revoked {key['revokedAt']}"
-    return f"until {key['expiresAt']}" if key["expiresAt"] else "usable"
+    return f"until {when(key['expiresAt'])}" if key["expiresAt"] else "usable"

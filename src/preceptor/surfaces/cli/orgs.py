@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from preceptor.surfaces.cli.connection import api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Create and list organisations: the walls between tenants.")
 
@@ -18,7 +18,7 @@ def list_orgs(as_json: AsJson = False) -> None:
     if as_json:
         say_json(orgs)
         return
-    say_table(("id", "name", "created"), [(org["orgId"], org["name"], org["createdAt"]) for org in orgs])
+    say_table(("id", "name", "created"), [(org["orgId"], org["name"], when(org["createdAt"])) for org in orgs])
 
 
 @app.command()

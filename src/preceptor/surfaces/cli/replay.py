@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from preceptor.surfaces.cli.connection import Api, api
-from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import Unwritable
 
 PATH = "/api/replays"
@@ -73,10 +73,10 @@ def page(as_json: AsJson = False) -> None:
         say_json(found)
         return
     rows = [
-        (one["replayId"], one["status"], one["mode"], one["replies"], _told(one["summary"]), one["createdAt"][:19])
+        (one["replayId"], one["status"], one["mode"], one["replies"], _told(one["summary"]), when(one["createdAt"]))
         for one in found
     ]
-    say_table(("REPLAY", "STATUS", "MODE", "REPLIES", "TURNS", "CREATED"), rows)
+    say_table(("replay", "status", "mode", "replies", "found", "created"), rows)
 
 
 @app.command("show")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from preceptor.surfaces.cli.connection import api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Add and list users of the organisation `default`.")
 
@@ -18,7 +18,9 @@ def list_users(as_json: AsJson = False) -> None:
     if as_json:
         say_json(users)
         return
-    rows = [(user["userId"], user["name"], user["role"], user["groupId"] or "", user["createdAt"]) for user in users]
+    rows = [
+        (user["userId"], user["name"], user["role"], user["groupId"] or "", when(user["createdAt"])) for user in users
+    ]
     say_table(("id", "name", "role", "group", "created"), rows)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from preceptor.surfaces.cli.connection import Api, api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import find, find_version, path_of
 
 Which = Annotated[str, typer.Argument(metavar="INSTRUCTION", help="Its id, the id of a version, or its name.")]
@@ -95,7 +95,7 @@ def label(
     if as_json:
         say_json(labels)
         return
-    rows = [(one["name"], one["version"], one["movedAt"], one["movedBy"]) for one in labels]
+    rows = [(one["name"], one["version"], when(one["movedAt"]), one["movedBy"]) for one in labels]
     say_table(("label", "version", "since", "by"), rows)
 
 
@@ -152,7 +152,7 @@ def _meant(preceptor: Api, which: str, version: str | None) -> str:
 
 def _words(one: dict[str, Any]) -> tuple[str, ...]:
     number = one["version"] + (" *" if one["isLatestVersion"] else "")
-    return number, one["status"], one["createdAt"], one["createdBy"], one["instructionId"]
+    return number, one["status"], when(one["createdAt"]), one["createdBy"], one["instructionId"]
 
 
 def _labels_of(one: dict[str, Any], labels: list[dict[str, Any]]) -> list[str]:

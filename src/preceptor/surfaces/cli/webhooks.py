@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from preceptor.surfaces.cli.connection import api
-from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
+from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Have addresses told what happens, signed and tried until it arrives.")
 
@@ -105,7 +105,7 @@ def deliveries(
         say_json(found)
         return
     rows = [
-        (one["deliveryId"], one["event"], one["createdAt"], one["status"], str(one["attempts"]), _last(one))
+        (one["deliveryId"], one["event"], when(one["createdAt"]), one["status"], str(one["attempts"]), _last(one))
         for one in found
     ]
     say_table(("id", "event", "happened", "status", "attempts", "last"), rows)
