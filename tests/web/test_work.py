@@ -138,6 +138,31 @@ STEPS = (
 )
 
 
+def test_a_long_name_stays_in_its_box_on_the_graph(site: Site, tab: Page):
+    made = executed(
+        site, step(0, "Подготовить материалы для всех", load()), step(1, "Tidy up what is not there", load())
+    )
+    tab.goto(f"{site.url}/executions/{made['executionId']}")
+    for name in ("Подготовить", "Tidy up"):
+        node = tab.locator(".node", has_text=name)
+        box, text = node.locator("rect").bounding_box(), node.locator(".name").bounding_box()
+        assert box
+        assert text
+        assert text["x"] + text["width"] <= box["x"] + box["width"] - 10
+        assert node.locator(".name").evaluate("it => getComputedStyle(it).textOverflow") == "ellipsis"
+
+
+def test_every_step_can_be_looked_at_whatever_it_put_out(site: Site, tab: Page):
+    made = executed(site, *STEPS)
+    for one in made["steps"]:
+        answer = tab.goto(f"{site.url}/executions/{made['executionId']}?step={one['index']}")
+        assert answer
+        assert answer.status == 200
+        expect(tab.locator("#chosen h2")).to_have_text(f"{one['index']} · {one['name']}")
+        conversations = tab.locator("#chosen").get_by_role("link", name="Open the conversation")
+        expect(conversations).to_have_count(1 if "conversationId" in (one["output"] or ()) else 0)
+
+
 def test_a_step_is_reached_from_the_graph_and_what_failed_stands_first(site: Site, tab: Page):
     made = executed(site, *STEPS)
     tab.goto(f"{site.url}/executions/{made['executionId']}")
