@@ -1,6 +1,7 @@
 """Templates, agents, what they are told, and decision tables on their pages."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -39,6 +40,17 @@ def test_what_was_told_at_another_time_is_compared(site: Site, tab: Page):
     tab.goto(f"{site.url}/agents/{mine.agent_id}/effective?then={before}")
     expect(tab.locator("tr.changed del")).to_have_text("casual")
     expect(tab.locator("tr.changed ins")).to_have_text("professional")
+
+
+def test_nothing_is_no_line_when_two_agents_are_compared(site: Site, tab: Page):
+    mine, nobody = make(site), f"quiet-{uuid4().hex[:8]}"
+    site.api("POST", "/api/agents", json={"agentId": nobody, "name": "Quiet & <small>"})
+    tab.goto(f"{site.url}/agents/{mine.agent_id}/effective?with={nobody}")
+    expect(tab.locator(".diff thead th")).to_have_text(
+        [f"Support agent ({mine.agent_id})", f"Quiet & <small> ({nobody})"]
+    )
+    expect(tab.locator("tbody.change")).to_have_count(1)
+    expect(tab.locator(".diff tr:not(.removed)")).to_have_count(1)
 
 
 def test_a_tool_that_is_not_here_is_named_on_the_page_of_its_agent(site: Site, tab: Page):

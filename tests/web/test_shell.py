@@ -2,6 +2,7 @@
 
 import json
 import re
+from uuid import uuid4
 
 import httpx2
 from playwright.sync_api import Page, expect
@@ -135,3 +136,24 @@ def test_a_long_name_and_its_marks_do_not_stand_in_each_others_way_on_a_narrow_s
         box = page.locator(f"a[href='/agents/{AGENT}'] .title").bounding_box()
         assert box
         assert box["width"] > 300
+
+
+def test_marks_stand_apart_and_a_moment_stays_in_one_piece_on_a_narrow_screen(site: Site):
+    title = f"Order {uuid4().hex[:8]}"
+    told = {"agentId": AGENT, "title": title, "metadata": {"demo": True}}
+    path = f"/api/conversations/{site.api('POST', '/api/conversations', json=told)['conversationId']}/messages"
+    site.api("POST", path, json={"content": "¿Where is my order 4711, twice?"})
+    with site.tab(viewport={"width": 390, "height": 844}) as page:
+        page.goto(f"{site.url}/conversations?q={title}")
+        expect(page.locator("[data-item] .chip")).to_have_text(["demo", "intermediate"])
+        demo, intermediate = (page.locator("[data-item] .chip").nth(one).bounding_box() for one in (0, 1))
+        assert demo
+        assert intermediate
+        assert demo["x"] + demo["width"] + 4 <= intermediate["x"]
+        assert page.locator("[data-item] time").evaluate("it => it.getClientRects().length") == 1
+
+
+def test_a_conversation_leads_to_the_agent_that_answers_in_it(site: Site, tab: Page):
+    tab.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+    tab.locator("#top").get_by_role("link", name=AGENT).click()
+    expect(tab).to_have_url(f"{site.url}/agents/{AGENT}")

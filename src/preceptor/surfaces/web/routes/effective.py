@@ -51,7 +51,7 @@ async def show(agent_id: Name, request: Request, preceptor: ThePreceptor, asked:
     told = await preceptor.guidance.told(agent.agent_id, moment)
     count = preceptor.session.means.models.counter(agent.model).count
     other = await _other(preceptor, agent.agent_id, asked)
-    blocks = compared(told.rendered.prompt.split("\n"), other.rendered.prompt.split("\n")) if other else []
+    blocks = compared(told.rendered.prompt.splitlines(), other.rendered.prompt.splitlines()) if other else []
     when = {"at": moment.isoformat().replace("+00:00", "Z")} if moment else {}
     return page(
         request,
@@ -59,6 +59,7 @@ async def show(agent_id: Name, request: Request, preceptor: ThePreceptor, asked:
         here="agents",
         call=Call(with_query(f"/api/agents/{agent_id}/instructions/effective", when)),
         agent=agent,
+        against=await preceptor.agents.get(AgentId(asked.with_)) if asked.with_ and not asked.arm else agent,
         at=asked.at,
         then=asked.then,
         with_=asked.with_,

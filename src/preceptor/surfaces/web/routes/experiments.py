@@ -199,6 +199,6 @@ async def _promotions(preceptor: Preceptor, experiment: Experiment, arm: Arm) ->
     for agent_id in experiment.agent_ids if experiment.versions else ():
         now = await preceptor.guidance.told(agent_id, None)
         then = await preceptor.experiments.told(experiment.experiment_id, agent_id, arm)
-        blocks = compared(now.rendered.prompt.split("\n"), then.rendered.prompt.split("\n"))
+        blocks = compared(now.rendered.prompt.splitlines(), then.rendered.prompt.splitlines())
         found.append(Promotion(agent_id, blocks))
     return tuple(found)

@@ -117,7 +117,7 @@ async def _page(request: Request, bench: Bench, done: Sequence[Trial]) -> Respon
 
 
 def _results(done: Sequence[Trial], said: str) -> dict[str, Any]:
-    prompts = [one.prompt.split("\n") for one in done]
+    prompts = [one.prompt.splitlines() for one in done]
     return {"done": done, "said": said, "blocks": compared(prompts[0], prompts[1]) if len(prompts) > 1 else None}
 
 
