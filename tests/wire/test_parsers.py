@@ -24,7 +24,7 @@ from preceptor.domain.reasoning.reading import read_plan
 from preceptor.domain.turns.facts import MessageDelta
 from preceptor.domain.turns.facts import event as told_event
 from preceptor.engine.preconditions import check
-from preceptor.surfaces.rest.executions import Resume
+from preceptor.surfaces.rest.parameters import Resume
 from preceptor.surfaces.rest.telling import everything
 from preceptor.wire import mosec, qwen3guard
 from preceptor.wire.anthropic_stream import Parser as AnthropicParser
