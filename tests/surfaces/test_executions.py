@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 import httpx2
@@ -10,6 +11,7 @@ import pytest
 
 from preceptor import Settings
 from preceptor.adapters.models.scripted import Line
+from preceptor.domain.ids import TaskId
 from preceptor.domain.ownership import Role
 from preceptor.domain.prompts.reply import Fault, ModelFailure
 from preceptor.testing import Hang, Say
@@ -291,6 +293,23 @@ async def test_what_happens_is_told_as_it_happens_and_can_be_resumed(talk: Talk)
     for beyond in (6, 2**53):
         nothing = await talk.client.get(path, params={"after": beyond})
         assert (nothing.status_code, events_in(nothing.text)) == (200, [])
+
+
+@covers("R117")
+async def test_whoever_follows_an_execution_hears_of_its_end_also_if_it_comes_between_two_looks(talk: Talk):
+    asked = asyncio.Event()
+
+    async def meanwhile() -> None:
+        asked.set()
+
+    talk.script.lines, talk.model.meanwhile = [Hang()], meanwhile
+    started = (await talk.client.post("/api/executions", json={"steps": [step(0, ask("Hello"))]})).json()
+    await asked.wait()
+    async with aclosing(talk.preceptor.executions.follow(TaskId(started["executionId"]), after=2)) as looks:
+        assert await anext(looks) == []
+        await talk.client.post(f"/api/executions/{started['executionId']}/cancel")
+        kinds = [told.kind for look in [one async for one in looks] for told in look]
+    assert kinds[-1] == "execution.cancelled"
 
 
 @covers("S1")

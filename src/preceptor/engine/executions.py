@@ -17,7 +17,7 @@ from preceptor.domain.executions.commands import (
     Webhook,
 )
 from preceptor.domain.executions.execution import Execution, NewExecution, Summary
-from preceptor.domain.executions.facts import TERMINAL, Accepted, CancelRequested, Retried, event
+from preceptor.domain.executions.facts import Accepted, CancelRequested, Retried, event
 from preceptor.domain.executions.graph import checked
 from preceptor.domain.executions.progress import State, fold, shown, summary_of
 from preceptor.domain.ids import AgentId, ConversationId, StreamId, TaskId
@@ -133,7 +133,7 @@ class Executions(msgspec.Struct, frozen=True):
 
     def follow(self, execution_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
         """Its events after `after` and then each new one, until the last; an empty list says 'still here'."""
-        return follow_task(self.session, execution_id, after, TERMINAL)
+        return follow_task(self.session, execution_id, after)
 
     def _require(self, new: NewExecution) -> None:
         """Whoever asks for a command must be allowed what it does, and an address must be one that may be called."""

@@ -1,9 +1,10 @@
 """Following: where in a log a reader goes on, and the events of a task as they come."""
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 
 from preceptor.domain.ids import StreamId, TaskId
 from preceptor.domain.log import Event
+from preceptor.engine.ports import Work
 from preceptor.engine.session import Session
 
 BATCH = 500
@@ -20,20 +21,21 @@ async def no_further(session: Session, stream: StreamId, after: int) -> int:
     return 0 if head is None else min(after, head.seq)
 
 
-async def follow_task(
-    session: Session, task_id: TaskId, after: int, terminal: Collection[str]
-) -> AsyncGenerator[list[Event]]:
+async def follow_task(session: Session, task_id: TaskId, after: int) -> AsyncGenerator[list[Event]]:
     """Yield the events after `after` and then each new one, until the last; an empty list says 'still here'."""
     stream, org = StreamId(task_id), session.caller.owner.org_id
     after = await no_further(session, stream, after)
+
+    async def program(work: Work) -> tuple[list[Event], bool]:
+        row = await work.tasks.find(task_id)
+        return await work.log.after(stream, after, BATCH), row is not None and row.open
+
     while True:
-        events = await session.read(lambda work, seq=after: work.log.after(stream, seq, BATCH))
+        events, goes_on = await session.read(program)
         after = events[-1].seq if events else after
         yield events
         if len(events) == BATCH:
             continue
-        row = await session.read(lambda work: work.tasks.find(task_id))
-        if row is not None and row.open:
-            await session.store.news(org, stream, after, PATIENCE)
-        elif not events or events[-1].kind in terminal:
+        if not goes_on:
             return
+        await session.store.news(org, stream, after, PATIENCE)

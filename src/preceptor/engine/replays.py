@@ -10,7 +10,7 @@ from preceptor.domain.ids import AgentId, ConversationId, FamilyId, InstructionI
 from preceptor.domain.log import Event
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page, cursor_at, page_of, place_of, position_of
-from preceptor.domain.replays.facts import TERMINAL, Accepted, CancelRequested, Standing, event, fold
+from preceptor.domain.replays.facts import Accepted, CancelRequested, Standing, event, fold
 from preceptor.domain.replays.gate import GateVerdict
 from preceptor.domain.replays.replay import (
     SHOWN_ITEMS,
@@ -169,7 +169,7 @@ class Replays(msgspec.Struct, frozen=True):
 
     def follow(self, replay_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
         """Its events after `after` and then each new one, until the last; an empty list says 'still here'."""
-        return follow_task(self.session, replay_id, after, TERMINAL)
+        return follow_task(self.session, replay_id, after)
 
     async def _shown(self, work: Work, replay_id: TaskId) -> Replay:
         row = await task_of(work, self.session.caller, KIND, replay_id)
