@@ -84,6 +84,8 @@ async def test_a_strategy_puts_summaries_where_their_sources_were(settings: Sett
         sources = [said["sources"] for kind, said in await talk.events() if kind == "summary.written"]
         assert len(sources) == count
         assert all(len(one) >= 4 for one in sources)
+        [call] = (await calls_of(talk))[-1:]
+        assert "no new summary" not in [one["what"] for one in call.get("leftOut", ())]
 
 
 async def test_a_summary_is_written_once_and_the_next_when_enough_has_left_the_window(settings: Settings):

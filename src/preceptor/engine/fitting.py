@@ -8,7 +8,7 @@ import msgspec
 
 from preceptor.domain.conversations.view import Run
 from preceptor.domain.errors import recorded
-from preceptor.domain.history.compression import CompressionSkipped
+from preceptor.domain.history.compression import CompressionSkipped, WhySkipped
 from preceptor.domain.history.entry import ELISION_TOKENS, Entry, entry_of
 from preceptor.domain.history.limits import Costs, Limits
 from preceptor.domain.history.outline import Span
@@ -70,6 +70,8 @@ class Fit:
     analyses: int = 1
     """Of how many turns the whole analysis is shown, the next one first."""
     summaries: dict[MessageId, Message] = field(default_factory=dict[MessageId, Message])
+    learned: bool = False
+    """A summary was written for this request: after it there is nothing new, which says nothing."""
     cut: Cut = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,6 +89,7 @@ class Fit:
         """A span has its summary."""
         self.summaries[summary.id] = summary
         self.state = learned(self.state, [segment_of(span, entry_of(summary, span.seq), self.basis)])
+        self.learned = True
 
     def again(self) -> None:
         """Plan with what was learned."""
@@ -151,7 +154,8 @@ class Fit:
         return frozenset(entry.id for entry in self.cut.kept if entry.id and entry.is_pin)
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        return (*self._gone(), *map(self._skipped, self.cut.skipped))
+        idle = WhySkipped.NOTHING_TO_SUMMARISE if self.learned else None
+        return (*self._gone(), *(self._skipped(one) for one in self.cut.skipped if one.why is not idle))
 
     def _gone(self) -> Iterator[LeftOut]:
         for reason, what in IN_PART.items():
