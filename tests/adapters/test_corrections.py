@@ -56,6 +56,13 @@ def test_a_slip_of_the_pen_is_told_at_start(tmp_path: Path, wrong: str):
         registry(file)
 
 
+def test_a_name_that_no_agent_can_use_is_told_at_start(tmp_path: Path):
+    file = tmp_path / "models.json"
+    file.write_text(json.dumps({"my-model": {"images": True}}))
+    with pytest.raises(CannotStart, match=r"PRECEPTOR_MODEL_CAPABILITIES is not usable: .*'my-model'"):
+        registry(file)
+
+
 def test_a_file_that_is_not_there_is_told_at_start(tmp_path: Path):
     with pytest.raises(CannotStart, match="PRECEPTOR_MODEL_CAPABILITIES"):
         registry(tmp_path / "none.toml")

@@ -172,7 +172,8 @@ class ModelRegistry:
         """The models that the settings name, each with the setting."""
         summary, plan = self.settings.summary_model, self.settings.plan_model
         named = (("MODEL", self.default), ("SUMMARY_MODEL", summary), ("PLAN_MODEL", plan))
-        return [(setting, name) for setting, name in named if name]
+        corrected = [("MODEL_CAPABILITIES", name) for name in self._corrections.by_name]
+        return [*((setting, name) for setting, name in named if name), *corrected]
 
     def _own_doors(self) -> tuple[Door, ...]:
         """The addresses of the settings: the operator named them, so they may lie in the operator's own network."""
