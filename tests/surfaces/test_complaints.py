@@ -37,6 +37,11 @@ MESSAGES: dict[str, tuple[Json, str, str]] = {
         "/content/0/text",
         "Input should be a valid string",
     ),
+    "a specialist without a prompt": (
+        {"content": "x", "instructions": [{"type": "delegate_reasoning", "agentPrompt": " \n"}]},
+        "/instructions/0/agentPrompt",
+        "Agent prompt cannot be blank",
+    ),
     "a strategy without its number": (
         {"content": "x", "parameters": {"compressionStrategy": {"type": "from_last_n_messages"}}},
         "/parameters/compressionStrategy/n",

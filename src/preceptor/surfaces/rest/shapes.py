@@ -5,9 +5,9 @@ The records themselves are written out by their own, much quicker serialiser; te
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, Field, JsonValue, model_validator
+from pydantic import AwareDatetime, Field, JsonValue, field_validator, model_validator
 
-from preceptor.domain.messages.directive import LARGEST_PROMPT
+from preceptor.domain.messages.directive import LARGEST_PROMPT, unbearable
 from preceptor.domain.messages.message import Kind, Outcome, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.decisions import GuardStatus
@@ -76,6 +76,13 @@ class SentDirective(Value):
     type: Literal["delegate_reasoning"]
     agent_prompt: str = Field(min_length=1, max_length=LARGEST_PROMPT, pattern=VISIBLE_TEXT)
     mark_intermediate: bool = Field(default=True, description="False: what the specialist answers is the answer.")
+
+    @field_validator("agent_prompt", mode="before")
+    @classmethod
+    def _is_bearable(cls, prompt: object) -> object:
+        if isinstance(prompt, str) and (wrong := unbearable(prompt, LARGEST_PROMPT)):
+            raise ValueError(wrong)
+        return prompt
 
 
 Queue = Annotated[
