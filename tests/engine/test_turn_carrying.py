@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from preceptor import Preceptor, open_preceptor
+from preceptor import Preceptor, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
 from preceptor.adapters.models.scripted import CAN_DO_ALL
-from preceptor.domain.messages.message import Text
+from preceptor.domain.ids import AgentId
+from preceptor.domain.messages.message import Outcome, Text
 from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.turns.facts import TurnStatus
@@ -104,6 +105,32 @@ async def test_a_turn_is_stopped_by_way_of_another_process(postgres: Cluster, po
         assert ended.status is TurnStatus.CANCELLED
         assert ended == await one.turns.settled(taken)
     postgres.drop(url)
+
+
+at_work = asyncio.Event()
+
+
+@tool(effect="once")
+async def toil() -> str:
+    """Work until somebody says stop."""
+    at_work.set()
+    return await asyncio.Future[str]()
+
+
+async def test_of_a_tool_that_was_broken_off_nobody_is_told_that_a_process_ended(tmp_path: Path):
+    settings = settings_in(tmp_path, tools=[f"{__name__}:toil"])
+    models = ModelRegistry(settings)
+    models.add(models.default, ScriptedModel([Say("", (Called("toil"),))]))
+    async with open_preceptor(settings, models=models) as preceptor:
+        await preceptor.agents.change(AgentId("assistant"), tools=["toil"])
+        start = await preceptor.conversations.start(agent_id="assistant")
+        taken = await preceptor.turns.begin(start.conversation_id, [Text("Toil.")])
+        await at_work.wait()
+        await preceptor.turns.cancel(start.conversation_id)
+        _, turn = await preceptor.turns.get(taken.turn_id)
+        [result] = turn.main.messages[-1].tool_results
+        assert (result.outcome, result.is_error) == (Outcome.UNKNOWN, True)
+        assert "it was broken off before it could say so" in result.content
 
 
 @covers("F19")

@@ -16,7 +16,7 @@ from preceptor.engine.stages.moderate import WITHHELD_PROMPT, WITHHELD_RESULT, a
 SOON = 0.05
 """Seconds: a tool that takes longer is shown as started before it has ended."""
 UNKNOWN = (
-    "It is not known whether this was carried out: the process that did it ended before it could say so. "
+    "It is not known whether this was carried out: it was broken off before it could say so. "
     "It is not repeated. Tell the user, or find out in another way."
 )
 MALFORMED = "The arguments are not a JSON object, so nothing was done. Call it again with valid JSON. You wrote: {}"
