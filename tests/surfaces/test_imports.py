@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from preceptor import Preceptor
-from preceptor.testing import FixedGuardian, GuardFailure, GuardFault, ScriptedModel
+from preceptor.testing import FixedGuardian, GuardFailure, GuardFault, Level, ScriptedModel, Verdict
 from tests.conftest import client_of
 from tests.requirements import covers
 from tests.scenarios.reasoned import reasoning
@@ -140,13 +140,30 @@ async def test_what_an_import_holds_is_judged_also_where_it_is_compacted_before_
 
 
 @covers("F12")
-async def test_a_guardian_that_gives_no_verdict_is_not_asked_of_every_message_of_an_import(tmp_path: Path):
+async def test_where_there_is_no_verdict_the_guardian_is_not_asked_of_every_message_and_all_is_judged_the_next_time(
+    tmp_path: Path,
+):
     guardian = FixedGuardian(GuardFailure(GuardFault.TIMEOUT, "no answer"))
     database = f"sqlite:///{tmp_path / 'preceptor.db'}"
     async with reasoning(tmp_path, database, lambda _: "Fine.", guardian, sgr_enabled=False) as talk:
-        path = await imported(talk.client, ["Good day.", "Hello."] * 50)
-        problem(await talk.client.post(f"{path}/messages", json={"content": "And now?"}), 503, "guard_unavailable")
+        path = await imported(talk.client, ["Good day.", "hm"] * 50)
+        problem(await talk.client.post(f"{path}/messages", json={"content": "Now?"}), 503, "guard_unavailable")
         assert len(guardian.asked) == 2
+        guardian.judged, guardian.when["hm"] = Verdict(Level.SAFE), Verdict(Level.UNSAFE)
+        assert (await talk.client.post(f"{path}/messages", json={"content": "And now?"})).status_code == 200
+    shown = [one.message.text for one in talk.model.prompts[-1].shown]
+    assert (shown[:100:2], shown[1:101:2]) == (["Good day."] * 50, [shown[100]] * 50)
+    assert "hm" not in shown
+
+
+async def test_a_question_that_is_blocked_takes_nothing_from_the_import_before_it(tmp_path: Path):
+    guardian = FixedGuardian(when={"hm": Verdict(Level.UNSAFE)})
+    database = f"sqlite:///{tmp_path / 'preceptor.db'}"
+    async with reasoning(tmp_path, database, lambda _: "Fine.", guardian, sgr_enabled=False) as talk:
+        path = await imported(talk.client, ["Good day.", "Hello."])
+        for question in ("hm", "And now?"):
+            assert (await talk.client.post(f"{path}/messages", json={"content": question})).status_code == 200
+    assert [one.message.text for one in talk.model.prompts[-1].shown][:2] == ["Good day.", "Hello."]
 
 
 async def imported(client: httpx2.AsyncClient, words: list[str]) -> str:

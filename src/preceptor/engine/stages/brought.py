@@ -22,8 +22,12 @@ class NoVerdict(Exception):
     """The guardian says nothing of a text that it can read at once: it says nothing of any."""
 
 
-async def look_at_brought(run: Run, heard: Heard, ask: Asks) -> None:
-    _withhold(run, await stopped(await _brought(run), heard, ask))
+async def look_at_brought(run: Run, heard: Heard, ask: Asks) -> Sequence[Placed]:
+    """Judge it, and answer with what this turn does not show. Whether a later one will is not decided here."""
+    several = await stopped(await _brought(run), heard, ask)
+    tokens = run.counter.count(WITHHELD)
+    run.history.put({each.place: Placed(each.place, each.message, tokens) for each in several})
+    return several
 
 
 async def stopped(several: Sequence[Placed], heard: Heard, ask: Asks) -> Sequence[Placed]:
@@ -49,26 +53,27 @@ async def _stopped(several: Sequence[Placed], heard: Heard, ask: Asks) -> Sequen
     return found or several
 
 
-async def withhold_brought(run: Run) -> None:
-    """Nobody judged it, so no later turn shows it either."""
-    _withhold(run, await _brought(run))
+def withhold_brought(run: Run, several: Sequence[Placed]) -> None:
+    """No later turn shows it either."""
+    for each in several:
+        run.journal.withhold(each.message.id, run.counter.count(WITHHELD))
 
 
 async def _brought(run: Run) -> list[Placed]:
-    """All that clients brought since one of ours spoke last: with this turn, or as an import that it goes on with. And
-    what was put in the place of some of it.
+    """All that clients brought since a model of ours was asked last: with this turn, or as an import that it goes on
+    with. And what was put in the place of some of it.
 
     A model may be asked for a summary of what this request does not show, and a later one may show it.
     """
     newest, before = run.history.near[-1:], run.journal.here[0].place - 1
-    if not before or (newest and not _is_of_no_turn(newest[0])):
+    if not before or (newest and not _is_unheard(newest[0])):
         return []
 
     async def program(work: Work) -> list[Placed]:
         found, last = list[Placed](), before
         while some := await work.messages.between(run.journal.conversation_id, max(1, last - STEP + 1), last):
-            theirs = list(takewhile(_is_of_no_turn, reversed(some)))
-            found += theirs
+            theirs = list(takewhile(_is_unheard, reversed(some)))
+            found += [each for each in theirs if not each.withheld]
             if len(theirs) < len(some):
                 break
             last -= STEP
@@ -77,12 +82,6 @@ async def _brought(run: Run) -> list[Placed]:
     return await run.journal.store.read(run.journal.owner, program)
 
 
-def _is_of_no_turn(each: Placed) -> bool:
-    return each.message.from_client or each.message.kind in STANDS_FOR_OTHERS
-
-
-def _withhold(run: Run, several: Sequence[Placed]) -> None:
-    tokens = run.counter.count(WITHHELD)
-    run.history.put({each.place: Placed(each.place, each.message, tokens) for each in several})
-    for each in several:
-        run.journal.withhold(each.message.id, tokens)
+def _is_unheard(each: Placed) -> bool:
+    """Whether it is of no turn, or a question that was put to no model: then what came before it was not either."""
+    return each.message.from_client or each.message.kind in STANDS_FOR_OTHERS or bool(each.withheld)

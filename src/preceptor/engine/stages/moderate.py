@@ -13,7 +13,7 @@ from preceptor.domain.turns.carry_over import taken_over
 from preceptor.domain.turns.facts import Judgement, Withheld
 from preceptor.engine.guarding import STOPS, GuardClient
 from preceptor.engine.run import Run
-from preceptor.engine.stages.brought import look_at_brought
+from preceptor.engine.stages.brought import look_at_brought, withhold_brought
 
 WITHHELD_RESULT = "The safety check withheld what this tool returned."
 WHY_UNFIT = {
@@ -27,8 +27,10 @@ WITHHELD_PROMPT = "The safety check does not allow this specialist. Answer yours
 
 async def moderate(run: Run) -> None:
     """Judge what a client brought along, then the message, with as much before it as the policy says."""
-    await look_at_brought(run, lambda message: heard(message.parts), lambda text: _asked(run, text))
-    await _judge(run, "question", _question(run))
+    unfit = await look_at_brought(run, lambda message: heard(message.parts), lambda text: _asked(run, text))
+    hit = await _judge(run, "question", _question(run))
+    if hit.outcome is not Gate.UNAVAILABLE:  # else the turn ends here, and the next one looks at it again
+        withhold_brought(run, unfit)
     if any(images_of(run.turn.main.messages[:1])):
         _note(run, "image", PICTURE, gate(PICTURE, Mode.REPORT))
 

@@ -19,7 +19,6 @@ from preceptor.engine.exposing import exposures_of, raise_alarms
 from preceptor.engine.guarding import STOPS
 from preceptor.engine.run import Run
 from preceptor.engine.stages.act import UNKNOWN, answer_call
-from preceptor.engine.stages.brought import withhold_brought
 from preceptor.engine.stages.check import say_that_it_was_kept_back
 from preceptor.engine.stages.control import close
 from preceptor.engine.stages.moderate import policy_of
@@ -53,8 +52,6 @@ async def settle(run: Run, step: Settle) -> None:
     run.journal.note(f"turn.{step.status.value}", ended)
     if (step.status is TurnStatus.BLOCKED and not run.turn.kept_back) or _unjudged(run):
         run.journal.withhold(run.turn.main.messages[0].id, run.counter.count(WITHHELD))
-    if _unjudged(run):
-        await withhold_brought(run)
     run.journal.exposed = exposed = exposures_of(run)
     if step.status is TurnStatus.BLOCKED:
         run.journal.announced = ((Happening.TURN_BLOCKED, _blocked(run)),)
