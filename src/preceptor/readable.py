@@ -22,6 +22,7 @@ from preceptor.kept_secrets import PREFIX
 CONFIG = PREFIX + "CONFIG"
 """The variable that names another file than `preceptor.toml`."""
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?", re.ASCII)
+BESIDE = Path(".env")
 
 
 class Readable(BaseSettings):
@@ -29,7 +30,7 @@ class Readable(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
-        env_file=".env",
+        env_file=BESIDE,
         frozen=True,
         extra="ignore",
         env_ignore_empty=True,
@@ -55,6 +56,7 @@ class Readable(BaseSettings):
         if (named := os.environ.get(CONFIG)) and not Path(named).is_file():
             raise CannotStart(f"{CONFIG} names {named}, and there is no such file. Correct it, or leave it out.")
         try:
+            _check_lines(BESIDE)
             return cls(**given)
         except ValidationError as error:
             raise CannotStart(_complaint(cls, error)) from None
@@ -81,6 +83,18 @@ class Readable(BaseSettings):
 
 def config_file() -> Path:
     return Path(os.environ.get(CONFIG) or "preceptor.toml")
+
+
+def _check_lines(file: Path) -> None:
+    """Refuse a line that would be passed over: whoever wrote it meant something."""
+    if not file.is_file():
+        return
+    from dotenv.parser import parse_stream  # most have no such file
+
+    with file.open(encoding="utf-8") as lines:
+        for line in parse_stream(lines):
+            if line.error or (line.value is None and (line.key or "").startswith(PREFIX)):
+                raise CannotStart(f"Line {line.original.line} of {file} is not NAME=value. Correct it, or take it out.")
 
 
 def parsed(value: object) -> object:

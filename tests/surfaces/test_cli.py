@@ -301,6 +301,14 @@ def test_a_settings_file_that_cannot_be_read_is_named(cli: Cli, tmp_path: Path):
     assert "preceptor.toml" in cli("serve").refusal
 
 
+@pytest.mark.parametrize(
+    "line", ["PRECEPTOR_GUARD_MODE report", "PRECEPTOR_GUARD_MODE", "PRECEPTOR_PRODUCT_NAME='open"]
+)
+def test_a_line_of_a_settings_file_that_would_be_passed_over_is_named(cli: Cli, tmp_path: Path, line: str):
+    (tmp_path / ".env").write_text(f"# ours\nANOTHER_PROGRAMS\nexport PRECEPTOR_PORT=4000\n{line}\n")
+    assert "Line 4 of .env is not NAME=value." in cli("keys", "list").refusal
+
+
 def test_a_variable_that_is_no_setting_is_warned_of_once(cli: Cli):
     outcome = cli("serve", PRECEPTOR_PROT="1", PRECEPTOR_DATABASE_URL="foo://x")
     warning, error = outcome.err.splitlines()
