@@ -174,8 +174,12 @@ async def test_a_backup_overwrites_nothing(preceptor: Preceptor, database_url: s
 
 
 async def test_a_backup_that_cannot_be_written_is_one_sentence(preceptor: Preceptor, database_url: str, tmp_path: Path):
-    with pytest.raises(CannotStart, match="cannot be written"):
-        backup(locate(database_url), tmp_path / "no such folder" / "backup.db")
+    wanted = tmp_path / "no such folder" / "backup.db"
+    with pytest.raises(CannotStart) as refused:
+        backup(locate(database_url), wanted)
+    assert str(refused.value) == (
+        f"The file {wanted} cannot be written (No such file or directory). Check the folder and the disk."
+    )
 
 
 def test_an_empty_database_is_not_backed_up(target_url: str, file: Path):

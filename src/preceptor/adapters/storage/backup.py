@@ -180,7 +180,8 @@ def _writing(file: Path) -> Generator[None]:
     try:
         yield
     except (OSError, sqlite3.Error, DBAPIError) as error:
-        raise CannotStart(f"The file {file} cannot be written: {error}. Check the folder and the disk.") from error
+        why = getattr(error, "strerror", None) or getattr(error, "orig", None) or error
+        raise CannotStart(f"The file {file} cannot be written ({why}). Check the folder and the disk.") from error
 
 
 def _unheard(_done: int, _total: int) -> None:
