@@ -89,6 +89,34 @@ async def test_a_number_that_is_too_large_is_told_to_be_just_that(client: httpx2
     says(answer, "/metadata/n/0", "Input should be less than 9223372036854776000")
 
 
+LOOKS: dict[str, tuple[str, Json, str, str]] = {
+    "an agent": (
+        "agents",
+        {"agentId": "Book shop", "name": "Shop"},
+        "/agentId",
+        "Write up to 128 Latin letters, digits",
+    ),
+    "a user": ("users", {"userId": "Ann Lee", "name": "Ann", "role": "viewer"}, "/userId", "Write up to 128 Latin"),
+    "an organisation": ("orgs", {"orgId": "ACME", "name": "ACME"}, "/orgId", "Write up to 63 small Latin letters"),
+    "a provider": ("providers", {"providerId": "Ours", "kind": "openai"}, "/providerId", "Write up to 32 small Latin"),
+    "an address": (
+        "webhooks",
+        {"url": "hooks.example"},
+        "/url",
+        "Write an address that begins with http:// or https://",
+    ),
+}
+
+
+@pytest.mark.parametrize(("noun", "body", "path", "words"), LOOKS.values(), ids=LOOKS)
+async def test_how_a_name_has_to_look_is_told_in_words(
+    client: httpx2.AsyncClient, noun: str, body: Json, path: str, words: str
+):
+    told = problem(await client.post(f"/api/{noun}", json=body), 422, "invalid")
+    [message] = [one["message"] for one in told["errors"] if one["path"] == path]
+    assert message.startswith(words)
+
+
 async def test_a_value_of_no_possible_type_is_told_of_each(settings: Settings):
     async with talking(settings) as talk:
         told = problem(await talk.post("messages", {"content": 5}), 422, "invalid")["errors"]

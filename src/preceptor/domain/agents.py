@@ -15,7 +15,8 @@ from preceptor.domain.reasoning.policy import GuardPolicy, SgrPolicy
 from preceptor.domain.spelling import meant
 from preceptor.domain.value import FROM_JSON, VISIBLE_TEXT, AnyId, Revised, Value, left_out, told
 
-Handle = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+HANDLE_TEXT = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
+Handle = Annotated[str, StringConstraints(pattern=HANDLE_TEXT)]
 Word = Annotated[str, StringConstraints(max_length=64, pattern=VISIBLE_TEXT)]
 Words = Annotated[tuple[Word, ...], Field(max_length=100)]
 

@@ -7,7 +7,8 @@ from pydantic import AwareDatetime, Field, StringConstraints
 from preceptor.domain.ids import OrgId
 from preceptor.domain.value import VISIBLE_TEXT, Value
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+SLUG_TEXT = r"^[a-z0-9][a-z0-9-]{0,62}$"
+Slug = Annotated[str, StringConstraints(pattern=SLUG_TEXT)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=VISIBLE_TEXT)]
 
 

@@ -8,12 +8,14 @@ from pydantic import AfterValidator, AwareDatetime, Field, SecretStr, StringCons
 from preceptor.domain.ids import OrgId
 from preceptor.domain.value import VISIBLE_TEXT, Revised, Value, left_out
 
+ID_TEXT = r"^[a-z][a-z0-9-]{0,31}$"
+URL_TEXT = r"^https?://[\x21-\x5b\x5d-\x7e]{1,490}$"
 ConnectionId = Annotated[
     str,
-    StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$"),
+    StringConstraints(pattern=ID_TEXT),
     Field(description="Chosen by you: small letters, digits and hyphens."),
 ]
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[\x21-\x5b\x5d-\x7e]{1,490}$")]
+Url = Annotated[str, StringConstraints(pattern=URL_TEXT)]
 
 _VISIBLE_ASCII = r"^[\x21-\x7e]{1,4000}$"
 

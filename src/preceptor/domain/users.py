@@ -9,7 +9,8 @@ from preceptor.domain.orgs import Name
 from preceptor.domain.ownership import Role
 from preceptor.domain.value import Value
 
-Handle = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9@._|-]{0,127}$")]
+HANDLE_TEXT = r"^[A-Za-z0-9][A-Za-z0-9@._|-]{0,127}$"
+Handle = Annotated[str, StringConstraints(pattern=HANDLE_TEXT)]
 
 
 class NewUser(Value):

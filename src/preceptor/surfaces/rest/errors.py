@@ -9,11 +9,23 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
+from preceptor.domain import agents, orgs, providers, users
 from preceptor.domain.errors import Invalid, PreceptorError
+from preceptor.domain.instructions.version import LABEL_TEXT, VERSION_TEXT
 from preceptor.domain.value import VISIBLE_TEXT
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
-_BLANK = "There must be something in it that can be seen"
+_SPELLED = {
+    VISIBLE_TEXT: "There must be something in it that can be seen",
+    agents.HANDLE_TEXT: "Write up to 128 Latin letters, digits and . _ : - without spaces, a letter or digit first",
+    users.HANDLE_TEXT: "Write up to 128 Latin letters, digits and @ . _ | - without spaces, a letter or digit first",
+    orgs.SLUG_TEXT: "Write up to 63 small Latin letters, digits and - without spaces, a letter or digit first",
+    providers.ID_TEXT: "Write up to 32 small Latin letters, digits and - without spaces, a letter first",
+    providers.URL_TEXT: "Write an address that begins with http:// or https://, without spaces, at most 490 characters",
+    VERSION_TEXT: "Write a version such as 1.2.0",
+    LABEL_TEXT: "Write up to 63 small Latin letters, digits and . _ - without spaces, a letter first",
+}
+"""What a text that people write has to look like, in words."""
 _LISTS = re.compile(r"^(?:Tuple|List|Set|Frozenset) should have at (least \d+ items?|most \d+ items?) after validation")
 """A list is one to whoever sends it, whatever it becomes here."""
 EVERYWHERE = "/"
@@ -48,7 +60,8 @@ def _complaint(said: dict[str, Any]) -> Complaint:
     where = pointer(path) if place == "body" else str(path[0])
     message = str(said["msg"]).removeprefix("Value error, ").removesuffix(".")
     message = _LISTS.sub(r"There must be at \1", message)
-    return Complaint(path=where or EVERYWHERE, message=_BLANK if VISIBLE_TEXT in message else message)
+    message = next((words for pattern, words in _SPELLED.items() if f"'{pattern}'" in message), message)
+    return Complaint(path=where or EVERYWHERE, message=message)
 
 
 def _whole(problem: Problem) -> tuple[Complaint]:
