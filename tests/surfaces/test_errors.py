@@ -5,17 +5,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
 import preceptor
-from preceptor import Preceptor
+from preceptor import ModelRegistry, Preceptor, Settings, open_preceptor
 from preceptor.domain.errors import Busy, PreceptorError
 from preceptor.domain.ownership import Owner
 from preceptor.engine.ports import Program
+from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.conftest import client_of
 from tests.requirements import covers
 from tests.surfaces.helpers import app_of, operations, problem
@@ -136,3 +137,25 @@ async def test_a_client_is_told_when_to_come_again(preceptor: Preceptor):
         assert (answer.status_code in {429, 503}) == (waits is not None)
         assert waits is None or int(waits) >= 1
         assert not isinstance(error, Busy) or waits == str(error.retry_after)
+
+
+class Odd:
+    """A model of a program's own that is none."""
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "Something went wrong in the server."), ("vi", "Máy chủ gặp trục trặc.")],
+)
+async def test_a_page_that_no_one_foresaw_to_fail_is_told_as_a_page(settings: Settings, language: str, words: str):
+    registry = ModelRegistry(settings)
+    registry.add("odd", cast("Any", Odd()))
+    async with open_preceptor(settings, models=registry) as opened, client_of(opened) as client:
+        await client.patch("/api/agents/assistant", json={"model": "odd"})
+        cookies = {"cookie": f"{LANGUAGE}={language}"}
+        answer = await client.get("/agents/assistant/effective", headers=cookies)
+        assert answer.status_code == 500
+        assert words in answer.text
+        assert answer.headers["x-request-id"] in answer.text
+        told = (await client.get("/agents/assistant/effective", headers=cookies | {"x-part": "told"})).json()
+        assert (told["code"], words in told["detail"]) == ("internal", True)

@@ -12,6 +12,7 @@ from preceptor.domain.errors import PreceptorError, Unauthenticated
 from preceptor.domain.instructions.content import misfit
 from preceptor.surfaces.problems import Problem, headers_of, problem_of
 from preceptor.surfaces.rest import errors
+from preceptor.surfaces.web.failing_words import BY_CODE
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.rendering import PART, look, page
 from preceptor.surfaces.web.sentences import failure
@@ -37,6 +38,14 @@ def failure_page(request: Request, error: PreceptorError | RequestValidationErro
     response = _told(request, problem)
     response.headers.update(headers_of(error) if isinstance(error, PreceptorError) else {})
     return response
+
+
+def unexpected_page(request: Request) -> Response:
+    """For what no one had thought of: the server's log says more, and the page says where to look there."""
+    detail = look(request).speaker.say(BY_CODE["internal"])
+    if PART in request.headers:
+        return JSONResponse({"detail": detail, "code": "internal"}, 500)
+    return _told(request, Problem(title="Internal error", status=500, code="internal", detail=detail))
 
 
 async def unknown_path(request: Request, error: Exception) -> Response:

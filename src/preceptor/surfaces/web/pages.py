@@ -11,6 +11,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 
+from preceptor.adapters.observability.logs import logger
 from preceptor.domain.errors import Invalid, PreceptorError, Refused, Unauthenticated
 from preceptor.domain.ownership import Caller, installation_admin
 from preceptor.settings import Auth
@@ -18,7 +19,7 @@ from preceptor.surfaces.rest.binding import carrying_out
 from preceptor.surfaces.rest.bodies import given, read_body
 from preceptor.surfaces.rest.files import Upload, read_page
 from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation
-from preceptor.surfaces.web.failures import failure_page
+from preceptor.surfaces.web.failures import failure_page, unexpected_page
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.rendering import look_of
 
@@ -65,6 +66,9 @@ class Page(Operation):
                 return await carry_out(request, None)
             except (PreceptorError, RequestValidationError) as error:
                 return failure_page(request, error)
+            except Exception as error:  # noqa: BLE001 - nobody who looks at a page can read what programs are told
+                logger("preceptor.http").error("unexpected", path=request.url.path, exc_info=error)
+                return unexpected_page(request)
 
         return handle
 
