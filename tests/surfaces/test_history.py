@@ -88,6 +88,28 @@ async def test_a_strategy_puts_summaries_where_their_sources_were(settings: Sett
         assert "no new summary" not in [one["what"] for one in call.get("leftOut", ())]
 
 
+@covers("R60")
+async def test_where_the_agent_is_told_something_else_a_section_ends(settings: Settings):
+    sections = {"type": "whole_history_multiple_system_messages"}
+    async with talking(settings, capabilities=SMALL) as talk:
+        rules = {"name": "Rules", "type": "system", "content": {"systemPrompt": "Be brief."}}
+        family = (await talk.client.post("/api/instructions", json=rules)).json()["familyId"]
+        await talk.client.post("/api/agents/assistant/instructions", json={"instructionId": family})
+        await spoken(talk, 6)
+        await talk.client.put(f"/api/instructions/{family}", json={"content": {"systemPrompt": "Be kind."}})
+        await spoken(talk, 6)
+        await send(talk, "now", "They were brief.", "They were kind.", "a13", compressionStrategy=sections)
+        assert (shown(talk), summarised(talk)) == (["q1", "S1", "S2", "now"], 2)
+        written = [said["sources"] for kind, said in await talk.events() if kind == "summary.written"]
+        ids = [message["id"] for message in await talk.messages("all")]
+        assert written == [ids[1:12], ids[12:24]]
+        await talk.client.put(f"/api/instructions/{family}", json={"content": {"systemPrompt": "Be both."}})
+        await spoken(talk, 6)
+        await send(talk, "then", "Kind still.", "They were both.", "fine", compressionStrategy=sections)
+        assert (shown(talk), summarised(talk)) == (["q1", "S1", "S2", "S3", "S4", "then"], 4)
+        await rebuilt_to_the_byte(talk)
+
+
 async def test_a_summary_is_written_once_and_the_next_when_enough_has_left_the_window(settings: Settings):
     async with talking(settings, capabilities=SMALL) as talk:
         await spoken(talk, 6)

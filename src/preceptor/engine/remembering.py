@@ -11,8 +11,9 @@ from preceptor.domain.errors import recorded
 from preceptor.domain.history.entry import Entry, question_of
 from preceptor.domain.history.limits import Costs, Limits, legal_start
 from preceptor.domain.history.segment import State
+from preceptor.domain.history.strategy import WholeHistoryMultipleSystemMessages
 from preceptor.domain.history.tape import ArrayTape
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import ConversationId, TurnId
 from preceptor.domain.messages.brought import are_paired
 from preceptor.domain.messages.message import Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
@@ -181,7 +182,9 @@ async def _fit(work: Work, of: Past, view: View, runs: tuple[Run, ...], asking: 
     if limits.strategy is not None:
         reach = reaching.for_strategy(past, limits.strategy, asking.summariser, limits)
         placed = await reaching.read(work, past, reach)
-        tape = _tape(asking, placed, past.count)
+        sections = isinstance(limits.strategy, WholeHistoryMultipleSystemMessages) and reach.first in placed
+        told = await work.turns.told(of.conversation, placed[reach.first].place) if sections else {}
+        tape = _tape(asking, placed, past.count, told)
         tape.said += past.count - len(placed)
         return _fitted(asking, past, tape, placed)
     room, size = asking.room, limits.max_history_size
@@ -196,8 +199,13 @@ async def _fit(work: Work, of: Past, view: View, runs: tuple[Run, ...], asking: 
     return _fitted(asking, past, tape, placed, reach)
 
 
-def _tape(asking: Asking, placed: Mapping[int, Placed], last: int) -> ArrayTape:
+def _tape(
+    asking: Asking, placed: Mapping[int, Placed], last: int, told: Mapping[TurnId, str] | None = None
+) -> ArrayTape:
     entries = asking.entries(placed)
+    if told:
+        of = {number: told.get(each.message.turn_id, "") for number, each in placed.items()}
+        entries = [msgspec.structs.replace(entry, told=of[entry.seq]) for entry in entries]
     if asking.message is not None:
         entries += asking.entries({last + 1: Placed(0, asking.message)})
     return ArrayTape(entries, asking.overhead)

@@ -7,6 +7,7 @@ import msgspec
 
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.turns import (
+    ACCEPTED,
     ADD,
     CANCEL,
     ENDED,
@@ -24,7 +25,7 @@ from preceptor.adapters.storage.ready.turns import (
 )
 from preceptor.domain.ids import AgentId, ConversationId, OrgId, TurnId
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.domain.turns.facts import TurnStatus
+from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
 from preceptor.engine.talk import TurnRow
 
 LATER_THAN_ALL = "g"
@@ -63,6 +64,12 @@ class SqlTurns(msgspec.Struct, frozen=True):
         """The turn in which something was said last."""
         row = await self.work.one(NEWEST, of=conversation_id, limit=1)
         return _turn(row) if row else None
+
+    async def told(self, conversation_id: ConversationId, since: int) -> dict[TurnId, str]:
+        """The hash of what the agent was told in each turn of a conversation that was asked at a place or after it."""
+        rows = await self.work.all(ACCEPTED, of=conversation_id, since=since)
+        said = ((turn_id, fact_of("turn.accepted", payload)) for turn_id, payload in rows if payload is not None)
+        return {turn_id: fact.pins.prompt_hash for turn_id, fact in said if isinstance(fact, Accepted)}
 
     async def ended(self, agent: AgentId | None, before: TurnId | None, limit: int) -> list[TurnRow]:
         """The newest first. Ids grow with time, so the last of them says where to go on."""

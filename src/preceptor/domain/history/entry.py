@@ -39,6 +39,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     payload: int = 0
     """What would be freed if its tool answers were left out."""
     pinned: bool = False
+    told: str = ""
+    """The hash of what the agent was told when it was said, where that is known."""
 
     @property
     def is_pin(self) -> bool:

@@ -121,14 +121,15 @@ class FromTimestamp(_Plain):
 
 
 class WholeHistoryMultipleSystemMessages(_Plain):
-    """One summary for each section between system messages."""
+    """One summary for each section between system messages, or between changes of what the agent is told."""
 
     type: Literal["whole_history_multiple_system_messages"] = "whole_history_multiple_system_messages"
 
     def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
-        section, sections = 0, list[int]()
+        section, told, sections = 0, "", list[int]()
         for entry in entries:
-            section += entry.role is Role.SYSTEM
+            section += entry.role is Role.SYSTEM or told not in ("", entry.told or told)
+            told = entry.told or told
             sections.append(section)
         return Choice(tuple(tuple(run) for _, run in groupby(free, lambda at: sections[at])))
 

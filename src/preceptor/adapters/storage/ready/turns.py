@@ -2,6 +2,11 @@
 
 from preceptor.adapters.storage.statements import Statement
 
+ACCEPTED = Statement(
+    "SELECT turns.id, events.payload \nFROM turns JOIN messages ON messages.org = turns.org AND messages.turn = turns.id JOIN events ON events.org = turns.org AND events.stream = turns.conversation AND events.seq = turns.first + 1 \nWHERE turns.org = ? AND messages.conversation = ? AND messages.place >= ? AND messages.seq = turns.first + 2",
+    'SELECT turns.id, events.payload \nFROM turns JOIN messages ON messages.org = turns.org AND messages.turn = turns.id JOIN events ON events.org = turns.org AND events.stream = turns.conversation AND events.seq = turns.first + 1 \nWHERE turns.org = %s::VARCHAR COLLATE "C" AND messages.conversation = %s::VARCHAR COLLATE "C" AND messages.place >= %s::BIGINT AND messages.seq = turns.first + 2',
+    ("org", "of", "since"),
+)
 ADD = Statement(
     "INSERT INTO turns (org, id, conversation, agent, user, status, worker, epoch, first, last, lease, takeovers, cancel) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     'INSERT INTO turns (org, id, conversation, agent, "user", status, worker, epoch, first, last, lease, takeovers, cancel) VALUES (%s::VARCHAR COLLATE "C", %s::VARCHAR COLLATE "C", %s::VARCHAR COLLATE "C", %s::VARCHAR COLLATE "C", %s::VARCHAR COLLATE "C", %s::VARCHAR COLLATE "C", %s::VARCHAR COLLATE "C", %s::INTEGER, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::INTEGER, %s::VARCHAR COLLATE "C")',

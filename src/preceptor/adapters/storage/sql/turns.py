@@ -4,11 +4,12 @@ from sqlalchemy import Integer, Text, and_, bindparam, literal_column, select, u
 
 from preceptor.adapters.storage.sql.building import changed_to, compiled, insert_into, limited, mine
 from preceptor.adapters.storage.sql.leases import Leased
+from preceptor.adapters.storage.tables import events
 from preceptor.adapters.storage.turn_tables import messages, turns
 
 RUNNING = literal_column("'running'", Text)
 STAND_INS = [literal_column("'compaction'", Text), literal_column("'summary'", Text)]
-ONE = literal_column("1", Integer)
+ONE, TWO = literal_column("1", Integer), literal_column("2", Integer)
 ADD = insert_into(turns)
 _THIS = (mine(turns), turns.c.id == bindparam("named"))
 FIND = compiled(select(turns).where(*_THIS))
@@ -20,6 +21,21 @@ NEWEST = compiled(
         .join(messages, and_(messages.c.org == turns.c.org, messages.c.turn == turns.c.id))
         .where(mine(turns), messages.c.conversation == bindparam("of"), messages.c.kind.not_in(STAND_INS))
         .order_by(messages.c.place.desc())
+    )
+)
+# A turn begins with what it is pinned to, and then its question.
+ACCEPTED = compiled(
+    select(turns.c.id, events.c.payload)
+    .join(messages, and_(messages.c.org == turns.c.org, messages.c.turn == turns.c.id))
+    .join(
+        events,
+        and_(events.c.org == turns.c.org, events.c.stream == turns.c.conversation, events.c.seq == turns.c.first + ONE),
+    )
+    .where(
+        mine(turns),
+        messages.c.conversation == bindparam("of"),
+        messages.c.place >= bindparam("since"),
+        messages.c.seq == turns.c.first + TWO,
     )
 )
 _ENDED = (mine(turns), turns.c.status != RUNNING, turns.c.id < bindparam("before"))
