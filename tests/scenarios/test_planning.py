@@ -565,3 +565,21 @@ async def test_an_agent_is_told_to_plan_or_not_with_a_boolean_or_its_name(
         assert changed.json()["sgr"]["enabled"] == str(on).lower()
         turn = await talk.turn((await talk.say())["turnId"])
         assert (turn.planned is not None) is on
+
+
+async def test_what_an_agent_says_of_its_policies_is_read_back_alone_and_the_rest_stays_as_it_is_for_all(
+    tmp_path: Path, database_url: str
+):
+    script = [plan(), "Done."]
+    said: dict[str, Any] = {
+        "sgr": {"maxClarifications": 1, "thresholds": {"spamScore": 0.8}},
+        "guard": {"historyTurns": 1},
+    }
+    async with reasoning(tmp_path, database_url, script, sgr_injection="raw_tool_result", guard_mode="report") as talk:
+        changed = (await talk.client.patch("/api/agents/assistant", json=said)).json()
+        assert {name: changed[name] for name in said} == said
+        [listed] = (await talk.client.get("/api/agents")).json()["items"]
+        assert {name: listed[name] for name in said} == said
+        pins = (await talk.record((await talk.say())["turnId"]))["pins"]
+        assert (pins["sgr"]["injection"], pins["sgr"]["maxClarifications"]) == ("raw_tool_result", 1)
+        assert (pins["guard"]["mode"], pins["guard"]["historyTurns"]) == ("report", 1)

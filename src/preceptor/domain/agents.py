@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field, SerializerFunctionWrapHandler, StringConstraints, field_serializer
 
 from preceptor.domain.delegation import Limits
 from preceptor.domain.ids import AgentId
@@ -124,6 +124,11 @@ class Agent(Revised):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int
+
+    @field_serializer("guard", "sgr", mode="wrap", when_used="json")
+    def _as_said(self, policy: GuardPolicy | SgrPolicy | None, _: SerializerFunctionWrapHandler):  # noqa: ANN202 - its schema is theirs
+        """Only what was said of it: what was not is as it is for all, and sending it back makes it no other."""
+        return policy and policy.model_dump(mode="json", exclude_unset=True)
 
 
 class AgentWarning(Value):
