@@ -19,8 +19,7 @@ from preceptor.engine.run import Means
 
 def reinjected(turn: Turn, said: list[Placed], sgr: SgrPolicy, means: Means, counter: TokenCounter) -> list[Placed]:
     """What was said, with this turn's plan put before the model as the policy says."""
-    assert turn.accepted is not None
-    then = SgrPolicy.model_validate(turn.accepted.pins.sgr)
+    then = SgrPolicy.model_validate(turn.pins.sgr)
     if sgr.enabled is not Switch.OFF and sgr.injection is then.injection:
         return said
     places = [at for at, each in enumerate(said) if _is_plan(each.message, turn)]
@@ -38,9 +37,8 @@ def _is_plan(message: Message, turn: Turn) -> bool:
 
 
 def _messages(turn: Turn, sgr: SgrPolicy, means: Means, counter: TokenCounter, like: Message) -> list[Message]:
-    assert turn.accepted is not None
     assert turn.planned is not None
-    pins, planned = turn.accepted.pins, turn.planned
+    pins, planned = turn.pins, turn.planned
     voice = Voice(language=pins.language, product_name=means.product_name)
     routed = route(planned.plan, turn.verdict, sgr.routing, asked=pins.clarifications)
     made = synthesise(planned.plan, routed, turn.verdict, voice)

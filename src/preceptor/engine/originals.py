@@ -92,7 +92,7 @@ async def original_of(work: Work, session: Session, turn_id: TurnId, changes: Ch
     if turn.accepted is None or turn.ended is None:
         raise NotFound("ended turn", turn_id)  # it was erased, or still runs
     at = from_micros(events[0].at)
-    kept = await work.blobs.get(turn.accepted.pins.voice)
+    kept = await work.blobs.get(turn.pins.voice)
     assert kept is not None, "a turn's voice is kept together with it"
     told, notes = await told_with(work, turn, at, changes)
     original = Original(row, turn, at, read_voice(kept), told.effective.validation_rules, notes=notes)
@@ -167,8 +167,7 @@ class Reading(msgspec.Struct):
     async def _imported(self, voice: Voice, reply: Message) -> Step:
         """A call that someone else's system made: what ours would be shown in its place."""
         turn, row = self.original.turn, self.original.row
-        assert turn.accepted is not None
-        pins = turn.accepted.pins
+        pins = turn.pins
         there = await self.work.messages.find(reply.id)
         assert there is not None
         said = await self.work.messages.between(row.conversation_id, 1, there[1].place - 1)
@@ -220,8 +219,7 @@ class Reading(msgspec.Struct):
         return _with(before, system, said, tail)
 
     def _asked(self, call: Call) -> tuple[Ask, ChatModel]:
-        assert self.original.turn.accepted is not None
-        pins = self.original.turn.accepted.pins
+        pins = self.original.turn.pins
         if call.purpose == "plan":
             name = pins.plan_model or pins.model
             own = name == pins.model
@@ -235,11 +233,10 @@ class Reading(msgspec.Struct):
         return call.ask.model if self.changes.overrides.model is None else model.name
 
     def _ask(self, ask: Ask) -> Ask:
-        assert self.original.turn.accepted is not None
         news = self.changes.overrides.parameters
         if news is None:
             return ask
-        then = RequestParameters.model_validate(self.original.turn.accepted.pins.parameters)
+        then = RequestParameters.model_validate(self.original.turn.pins.parameters)
         return msgspec.structs.replace(ask, sampling=news.over(then).sampling)
 
     def _model(self, name: str) -> ChatModel:
@@ -247,21 +244,19 @@ class Reading(msgspec.Struct):
 
     @property
     def _counter(self) -> TokenCounter:
-        assert self.original.turn.accepted is not None
-        name = self.changes.overrides.model or self.original.turn.accepted.pins.model
+        name = self.changes.overrides.model or self.original.turn.pins.model
         return self.means.models.counter(name)
 
     @property
     def _overhead(self) -> int:
-        assert self.original.turn.accepted is not None
-        return self._model(self.original.turn.accepted.pins.model).capabilities.message_overhead
+        return self._model(self.original.turn.pins.model).capabilities.message_overhead
 
     async def _refitted(self, voice: Voice) -> list[Placed]:
         """What another history policy would have shown of the past, in the view of then."""
         turn, row, work = self.original.turn, self.original.row, self.work
         assert turn.accepted is not None
         assert self.changes.overrides.parameters is not None
-        pins = turn.accepted.pins
+        pins = turn.pins
         parameters = self.changes.overrides.parameters.over(RequestParameters.model_validate(pins.parameters))
         question = turn.main.messages[0]
         there = await work.messages.find(question.id)

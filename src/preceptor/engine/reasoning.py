@@ -136,8 +136,7 @@ class Reasoning(msgspec.Struct, frozen=True):
         turns, last = 0, 0
         async for past in self.turns(period):
             last += 1
-            assert past.turn.accepted is not None
-            then = SgrPolicy.model_validate(past.turn.accepted.pins.sgr).routing
+            then = SgrPolicy.model_validate(past.turn.pins.sgr).routing
             before, after = fate(past.turn), fate_under(past.turn, wanted.rules(then), then)
             if before is None or after is None:
                 continue
@@ -160,8 +159,7 @@ class Reasoning(msgspec.Struct, frozen=True):
         measures = self._measured(found)
         groups: dict[tuple[str, str], list[int]] = {}
         for number, past in enumerate(found):
-            assert past.turn.accepted is not None
-            groups.setdefault((past.row.agent_id, past.turn.accepted.pins.prompt_hash), []).append(number)
+            groups.setdefault((past.row.agent_id, past.turn.pins.prompt_hash), []).append(number)
         return Metrics(
             summary=_summary(found, measures, range(len(found))),
             groups=tuple(
@@ -246,10 +244,9 @@ def _summary(found: Sequence[Past], measures: Sequence[Measures], numbers: Seque
 
 
 def _meant(period: Period, turn: Turn, first: Event) -> bool:
-    assert turn.accepted is not None
     if period.until is not None and _at(first) > period.until:
         return False
-    pins = turn.accepted.pins.instructions
+    pins = turn.pins.instructions
     if period.family_id is not None and period.family_id not in {pin.family_id for pin in pins}:
         return False
     spoke = {pin.instruction_id for pin in pins}

@@ -77,8 +77,7 @@ async def events_of(work: Work, row: TurnRow) -> list[Event]:
 
 async def _rebuilt(work: Work, session: Session, row: TurnRow, turn: Turn, age: float) -> Run:
     means, world = await connected(work, session), session.world
-    assert turn.accepted is not None
-    pins = turn.accepted.pins
+    pins = turn.pins
     parameters = RequestParameters.model_validate(pins.parameters)
     body = await work.blobs.get(pins.voice)
     assert body is not None, "a turn's voice is kept together with it"

@@ -105,10 +105,9 @@ class Going(msgspec.Struct):
     async def _withheld(self) -> str | None:
         """Why nothing of it may be put to a model, if so: by the verdict on its record, else by those of now."""
         means, turn = self.replaying.session.means, self.original.turn
-        assert turn.accepted is not None
         if means.guardian is None or not means.guard.enabled:
             return None
-        pinned = turn.accepted.pins.guard
+        pinned = turn.pins.guard
         client = GuardClient(means.guardian, GuardPolicy.model_validate(pinned) if pinned else means.guard)
         question = turn.main.messages[0]
         if client.should_block(turn.verdict or await client.classify(heard(question.parts))):
@@ -263,8 +262,7 @@ async def _heard(model: ChatModel, request: Request, seconds: float) -> Reply:
 
 def _plans_anew(turn: Turn, overrides: Overrides) -> bool:
     """Whether a turn that was taken without planning is now to be taken with it."""
-    assert turn.accepted is not None
-    return overrides.sgr is not None and overrides.sgr.enabled is Switch.ON and not turn.accepted.pins.sgr
+    return overrides.sgr is not None and overrides.sgr.enabled is Switch.ON and not turn.pins.sgr
 
 
 def changed_fate(turn: Turn, overrides: Overrides) -> Fates | None:

@@ -42,8 +42,7 @@ def sgr_of(turn: Turn, overrides: Overrides) -> SgrPolicy | None:
 
 
 def sgr_then(turn: Turn) -> SgrPolicy:
-    assert turn.accepted is not None
-    return SgrPolicy.model_validate(turn.accepted.pins.sgr)
+    return SgrPolicy.model_validate(turn.pins.sgr)
 
 
 async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> tuple[Told, list[str]]:
@@ -51,8 +50,7 @@ async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> t
     then = await _told(work, turn, at, {})
     if not changes.versions:
         return then, []
-    assert turn.accepted is not None
-    pins, notes = turn.accepted.pins, list[str]()
+    pins, notes = turn.pins, list[str]()
     spoke = {pin.family_id for pin in pins.instructions}
     if not spoke & changes.versions.keys():
         notes.append(recorded("None of the instructions that are changed spoke in this turn."))
@@ -62,8 +60,7 @@ async def told_with(work: Work, turn: Turn, at: datetime, changes: Changes) -> t
 
 
 async def _told(work: Work, turn: Turn, at: datetime, versions: Mapping[FamilyId, InstructionVersion]) -> Told:
-    assert turn.accepted is not None
-    pins = turn.accepted.pins
+    pins = turn.pins
     rows = {row.assignment_id: row for row in await work.assignments.of_agent_at(pins.agent_id, at)}
     wanted: list[InstructionId] = [pin.instruction_id for pin in pins.instructions]
     own = await work.instructions.named(wanted) if wanted else {}

@@ -8,8 +8,7 @@ from preceptor.domain.turns.turn import Lane, Turn
 
 def stays(turn: Turn, lane: Lane) -> bool:
     """Whether what a specialist has said is the answer, and the user's next message is for it again."""
-    assert turn.accepted is not None
-    carried = turn.accepted.pins.carry_over and lane.root is None
+    carried = turn.pins.carry_over and lane.root is None
     return carried and not any(span.mark_intermediate for span in lane.frames)
 
 

@@ -27,8 +27,7 @@ class GuardStatus(StrEnum):
 
 
 def guard_status(turn: Turn) -> GuardStatus:
-    assert turn.accepted is not None
-    if not turn.accepted.pins.guard:
+    if not turn.pins.guard:
         return GuardStatus.OFF
     if turn.judgement is None:
         return GuardStatus.WAITING
@@ -103,7 +102,7 @@ def _hit(planned: Planned, name: str) -> dict[str, Any]:
 
 
 def _asked(turn: Turn) -> int:
-    return 0 if turn.accepted is None else turn.accepted.pins.clarifications
+    return 0 if turn.accepted is None else turn.pins.clarifications
 
 
 def rows_fired(turn: Turn) -> Iterator[tuple[str, str]]:
@@ -145,7 +144,7 @@ def fate(turn: Turn) -> Fate | None:
     if judgement is not None and judgement.gate in (Gate.BLOCK, Gate.UNAVAILABLE):
         return _judged(_action(judgement.gate), judgement)
     if planned is None:
-        known = judgement is not None and turn.accepted is not None and not turn.accepted.pins.sgr
+        known = judgement is not None and turn.accepted is not None and not turn.pins.sgr
         if judgement is None or not known:
             return None
         return _judged(Action.NORMAL, judgement)
@@ -157,8 +156,7 @@ def fate(turn: Turn) -> Fate | None:
 
 def fate_under(turn: Turn, rules: Rules, then: RoutingPolicy) -> Fate | None:
     """Where other rules would have led it, by the plan and the verdict that are on the record. `then` were its own."""
-    assert turn.accepted is not None
-    pins = turn.accepted.pins
+    pins = turn.pins
     judged = _counted(turn.verdict, rules.levels) if rules.guarded else None
     plan = turn.planned if rules.planned else None
     unplanned = None if pins.sgr and rules.planned else Action.NORMAL

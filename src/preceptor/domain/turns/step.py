@@ -137,10 +137,9 @@ def for_client(turn: Turn, lane: Lane, call: ToolCall) -> bool:
     """Whether a call is for whoever sent the message: only the agent itself can ask for that, and not while it hands
     over to someone else.
     """
-    assert turn.accepted is not None
     alone = lane.root is None and lane.speaker is None and not turn.final_call
     hands_over = any(each.name in CONTROL_TOOLS for each in lane.pending)
-    return alone and not hands_over and call.malformed is None and call.name in turn.accepted.pins.client_tools
+    return alone and not hands_over and call.malformed is None and call.name in turn.pins.client_tools
 
 
 def _before_answering(turn: Turn) -> Step | None:
@@ -204,8 +203,7 @@ def _worth_asking_again(turn: Turn, lane: Lane, failed: CallEnded) -> bool:
 
 def falls_back(turn: Turn, lane: Lane, failed: CallEnded) -> bool:
     """Whether another model is left that need not fail as this one did."""
-    assert turn.accepted is not None
-    left = lane.fallback < len(turn.accepted.pins.fallback_models)
+    left = lane.fallback < len(turn.pins.fallback_models)
     return left and (failed.fault in _ANOTHER_MAY_ANSWER or failed.status == _GONE)
 
 

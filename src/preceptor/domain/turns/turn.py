@@ -23,6 +23,7 @@ from preceptor.domain.turns.facts import (
     MessageAbandoned,
     MessageDelta,
     MessageStarted,
+    Pins,
     Planned,
     PlanReady,
     SpanClosed,
@@ -113,9 +114,14 @@ class Turn(msgspec.Struct):
     ended: Ended | None = None
 
     @property
-    def limits(self) -> Limits:
+    def pins(self) -> Pins:
+        """What it uses. There are none before it is accepted, which is the first thing that happens to it."""
         assert self.accepted is not None
-        return self.accepted.pins.limits
+        return self.accepted.pins
+
+    @property
+    def limits(self) -> Limits:
+        return self.pins.limits
 
     @property
     def verdict(self) -> Judged | None:
