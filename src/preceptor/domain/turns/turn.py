@@ -159,20 +159,12 @@ def _streaming(turn: Turn, started: MessageStarted) -> None:
     turn.half_said[started.message_id] = started.call_id
 
 
-def _streamed(turn: Turn, _: MessageDelta) -> None:
-    """It is said again when the message is whole."""
-
-
 def _broke_off(turn: Turn, abandoned: MessageAbandoned) -> None:
     turn.half_said.pop(abandoned.message_id, None)
 
 
 def _acting(turn: Turn, started: ToolStarted) -> None:
     turn.lane_of(started.span_id).started[started.tool_call_id] = started
-
-
-def _acted(turn: Turn, _: ToolCompleted) -> None:
-    """Its result is a message, which says more."""
 
 
 def _judged(turn: Turn, judgement: Judgement) -> None:
@@ -197,8 +189,8 @@ def _planned(turn: Turn, planned: Planned) -> None:
     turn.planned = planned
 
 
-def _plan_told(turn: Turn, _: PlanReady) -> None:
-    """Users hear of it; the turn knows already."""
+def _told_otherwise(turn: Turn, _: Any) -> None:
+    """For those who follow the turn. What it means for the turn, another fact says."""
 
 
 def _asked_to_stop(turn: Turn, request: CancelRequested) -> None:
@@ -295,17 +287,17 @@ _STEPS: dict[type, Callable[[Turn, Any], None]] = {
     CallEnded: _answered,
     FellBack: _fell_back,
     MessageStarted: _streaming,
-    MessageDelta: _streamed,
+    MessageDelta: _told_otherwise,  # again, when the message is whole
     MessageAbandoned: _broke_off,
     ToolStarted: _acting,
-    ToolCompleted: _acted,
+    ToolCompleted: _told_otherwise,  # by the message with its result
     Span: _opened,
     SpanClosed: _closed,
     Judgement: _judged,
     Withheld: _withheld,
     Checked: _checked,
     Planned: _planned,
-    PlanReady: _plan_told,
+    PlanReady: _told_otherwise,  # by the plan
     Compressed: _summarised,
     CancelRequested: _asked_to_stop,
     Ended: _over,
