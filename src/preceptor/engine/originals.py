@@ -58,10 +58,8 @@ class Shown(msgspec.Struct, frozen=True):
 class Step(msgspec.Struct, frozen=True):
     """One call of a turn."""
 
-    purpose: str
     call: Call | None
     """None where nothing was sent from here: the turn was imported."""
-    main: bool
     before: Shown
     after: Shown
     ask_before: Ask
@@ -70,6 +68,15 @@ class Step(msgspec.Struct, frozen=True):
     reply: Message | None
     """What it answered then; None where that was a plan."""
     recorded: str = ""
+
+    @property
+    def purpose(self) -> str:
+        return "answer" if self.call is None else self.call.purpose
+
+    @property
+    def main(self) -> bool:
+        """Whether the agent itself was asked, and no specialist."""
+        return self.call is None or self.call.span_id is None
 
 
 class Original(msgspec.Struct):
@@ -152,9 +159,7 @@ class Reading(msgspec.Struct):
         ask, model = self._asked(call)
         recorded = _plan_of(turn) if reply is None else ""
         return Step(
-            purpose=call.purpose,
             call=call,
-            main=call.span_id is None,
             before=before,
             after=after,
             ask_before=call.ask,
@@ -187,9 +192,7 @@ class Reading(msgspec.Struct):
         sampling = RequestParameters.model_validate(pins.parameters).sampling
         then = Ask(model=model.name, sampling=sampling)
         return Step(
-            purpose="answer",
             call=None,
-            main=True,
             before=before,
             after=after,
             ask_before=then,
@@ -216,7 +219,7 @@ class Reading(msgspec.Struct):
             said = reinjected(turn, said, sgr, self.means, self._counter)
             if sgr.enabled is Switch.OFF:
                 tail = tuple(one for one in tail if one.source != FromEngine("turn_directive"))
-        return _with(before, system, said, tail)
+        return msgspec.structs.replace(before, system=system, said=said, tail=tail)
 
     def _asked(self, call: Call) -> tuple[Ask, ChatModel]:
         pins = self.original.turn.pins
@@ -280,10 +283,6 @@ class Reading(msgspec.Struct):
                 recorded("What would be summarised first is left out here: no summary is written.")
             )
         return history.said
-
-
-def _with(before: Shown, system: tuple[Segment, ...], said: list[Placed], tail: tuple[Segment, ...]) -> Shown:
-    return Shown(system, said, tail, before.tools, before.overhead, before.turn_id, before.analyses)
 
 
 def _came_off(turn: Turn, call: Call) -> bool:
