@@ -100,36 +100,25 @@ class Executions(msgspec.Struct, frozen=True):
 
     async def retry(self, execution_id: TaskId) -> Execution:
         """Try again what did not come off. One that came off, or still goes on, stays as it is."""
-        by = self.session.caller.owner.user_id
+        by, told = self.session.caller.owner.user_id, list[Event]()
 
-        async def program(work: Work) -> tuple[Execution, int | None]:
+        async def program(work: Work) -> Execution:
+            told.clear()
             row = await task_of(work, self.session.caller, KIND, execution_id)
             state = await self._state(work, execution_id)
-            if row.open or not state.failed_steps:
-                return await self._shown(work, execution_id), None
-            fact = Retried(by=by, steps=state.failed_steps)
-            [told] = await work.log.append(StreamId(execution_id), [event(fact)])
-            state.tell(fact, work.now)
-            body = summary_of(state, row.user_id).model_dump_json()
-            await work.tasks.keep(replace(row, open=True, status=state.status.value, cancel=None, body=body))
-            await work.tasks.take(execution_id, self.tasks.first_worker, work.now + self.session.means.lease)
-            return await self._shown(work, execution_id), told.epoch
+            if not row.open and state.failed_steps:
+                fact = Retried(by=by, steps=state.failed_steps)
+                told.extend(await work.log.append(StreamId(execution_id), [event(fact)]))
+                state.tell(fact, work.now)
+                body = summary_of(state, row.user_id).model_dump_json()
+                await work.tasks.keep(replace(row, open=True, status=state.status.value, cancel=None, body=body))
+                await work.tasks.take(execution_id, self.tasks.first_worker, work.now + self.session.means.lease)
+            return await self._shown(work, execution_id)
 
-        retried, epoch = await self._written(program)
-        if epoch is not None:
-            await self.tasks.go_on(KIND, execution_id, epoch)
+        retried = await self.session.write(program)
+        if told:
+            await self.tasks.go_on(KIND, execution_id, told[0].epoch)
         return retried
-
-    async def _written(self, program: Any) -> tuple[Execution, int | None]:
-        """Run it; what is kept for an idempotency key is the answer alone."""
-        changed: list[int | None] = []
-
-        async def answering(work: Work) -> Execution:
-            answer, epoch = await program(work)
-            changed[:] = [epoch]
-            return answer
-
-        return await self.session.write(answering), changed[0]
 
     def follow(self, execution_id: TaskId, after: int = 0) -> AsyncGenerator[list[Event]]:
         """Its events after `after` and then each new one, until the last; an empty list says 'still here'."""
