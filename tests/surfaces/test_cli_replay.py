@@ -105,3 +105,9 @@ def test_nothing_that_someone_said_becomes_part_of_the_page():
     assert "<script" not in page
     assert "<img" not in page
     assert page.count("</style>") == 1
+
+
+@pytest.mark.parametrize("noun", ["execution", "replay"])
+def test_an_id_with_any_sign_in_it_is_one_that_is_not_there(cli: Cli, noun: str):
+    shown = cli({"execution": "executions"}.get(noun, noun), "show", "a?b")
+    assert shown.err == f"error: There is no {noun} 'a?b' here. Check the id, or list what there is.\n"

@@ -1,11 +1,11 @@
 """`preceptor agents`: agents of the organisation `default`, and what they are told."""
 
+from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import Declined, api
+from preceptor.surfaces.cli.connection import Declined, api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, warn, when
 from preceptor.surfaces.cli.library import find, find_version
 from preceptor.surfaces.cli.policies import Budget, CarryOver, Guard, Sgr, policies, told
@@ -24,10 +24,7 @@ Fallback = Annotated[
     typer.Option("--fallback", metavar="NAME", help="Asked in its place when it cannot answer; may be repeated."),
 ]
 Tools = Annotated[list[str] | None, typer.Option("--tool", metavar="NAME", help="A tool it may call; may be repeated.")]
-
-
-def _path(agent_id: str, *more: str) -> str:
-    return "/".join(("/api/agents", *(quote(part, safe="") for part in (agent_id, *more))))
+_path = partial(path_to, "/api/agents")
 
 
 @app.command("list")

@@ -4,11 +4,10 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import Declined, api
+from preceptor.surfaces.cli.connection import Declined, api, path_to
 from preceptor.surfaces.cli.console import AsJson, complain, out, say, say_json
 from preceptor.surfaces.cli.slash import HELP, obey
 from preceptor.surfaces.cli.talk import DEFAULT, Talk
@@ -44,7 +43,7 @@ def chat(
         raise typer.BadParameter("say something")
     with api() as preceptor:
         if conversation is not None:
-            preceptor.get(f"/api/conversations/{quote(conversation, safe='')}")
+            preceptor.get(path_to("/api/conversations", conversation))
         talk = Talk(preceptor, agent or DEFAULT, conversation, queue=queue)
         if text is None and sys.stdin.isatty():
             _converse(talk)

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -156,6 +156,11 @@ def api() -> Generator[Api]:
             yield Api(runner, client, server)
         finally:
             runner.run(opening.__aexit__(None, None, None))
+
+
+def path_to(collection: str, *parts: str) -> str:
+    """Where something is, whatever signs there are in its id."""
+    return "/".join((collection, *(quote(part, safe="") for part in parts)))
 
 
 def find_server(settings: "Settings") -> str | None:

@@ -1,11 +1,12 @@
 """`preceptor executions`: have steps carried out, and see how far they are."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from preceptor.surfaces.cli.connection import Api, api
+from preceptor.surfaces.cli.connection import Api, api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import read_bytes
 
@@ -21,6 +22,7 @@ _COLOURS = {
 }
 
 app = typer.Typer(help="Have steps carried out that depend on each other.", no_args_is_help=True)
+_path = partial(path_to, PATH)
 
 
 @app.command("run")
@@ -72,7 +74,7 @@ def show(which: Id, as_json: AsJson = False) -> None:
       preceptor executions show 0198…
     """
     with api() as preceptor:
-        _tell(preceptor.get(f"{PATH}/{which}"), as_json=as_json)
+        _tell(preceptor.get(_path(which)), as_json=as_json)
 
 
 @app.command("cancel")
@@ -83,7 +85,7 @@ def cancel(which: Id, as_json: AsJson = False) -> None:
       preceptor executions cancel 0198…
     """
     with api() as preceptor:
-        _tell(preceptor.post(f"{PATH}/{which}/cancel"), as_json=as_json)
+        _tell(preceptor.post(_path(which, "cancel")), as_json=as_json)
 
 
 @app.command("retry")
@@ -98,11 +100,11 @@ def retry(
       preceptor executions retry 0198…
     """
     with api() as preceptor:
-        _finish(preceptor, preceptor.post(f"{PATH}/{which}/retry"), as_json=as_json, wait=wait)
+        _finish(preceptor, preceptor.post(_path(which, "retry")), as_json=as_json, wait=wait)
 
 
 def _finish(preceptor: Api, started: dict[str, Any], *, as_json: bool, wait: bool) -> None:
-    path = f"{PATH}/{started['executionId']}"
+    path = _path(started["executionId"])
     if not wait:
         _tell(started, as_json=as_json)
         return

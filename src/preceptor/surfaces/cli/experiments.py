@@ -1,11 +1,11 @@
 """`preceptor experiments`: compare two versions, and see what came of it."""
 
+from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import Api, api
+from preceptor.surfaces.cli.connection import Api, api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import find, find_version
 
@@ -13,10 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Experiments: compare two versions,
 
 PATH = "/api/instructions/experiments"
 Which = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id.")]
-
-
-def _path(experiment: str, *more: str) -> str:
-    return "/".join((PATH, quote(experiment, safe=""), *more))
+_path = partial(path_to, PATH)
 
 
 @app.command("list")
@@ -114,7 +111,7 @@ def promote(
     [bold]Example[/bold]
       preceptor experiments promote 0199a1b2-0000-7000-8000-000000000000
     """
-    _ask(experiment, f"promote?arm={'control' if control else 'variant'}", as_json)
+    _ask(experiment, "promote", as_json, f"?arm={'control' if control else 'variant'}")
 
 
 @app.command()
@@ -149,10 +146,9 @@ def _arms(preceptor: Api, instruction: str, control: str, variant: str) -> dict[
     }
 
 
-def _ask(experiment: str, what: str, as_json: bool) -> None:
-
+def _ask(experiment: str, what: str, as_json: bool, query: str = "") -> None:
     with api() as preceptor:
-        _told(preceptor.post(_path(experiment, what)), as_json)
+        _told(preceptor.post(_path(experiment, what) + query), as_json)
 
 
 def _told(experiment: dict[str, Any], as_json: bool) -> None:

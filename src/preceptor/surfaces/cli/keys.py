@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import api
+from preceptor.surfaces.cli.connection import api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys of the organisation `default`.")
@@ -69,7 +68,7 @@ def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="As `precept
       preceptor keys revoke k3j9x0aab2cd
     """
     with api() as preceptor:
-        preceptor.delete(f"/api/keys/{quote(key_id, safe='')}")
+        preceptor.delete(path_to("/api/keys", key_id))
     say(f"Key {key_id} is revoked.")
 
 

@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
-from urllib.parse import quote
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
-from preceptor.surfaces.cli.connection import Api, Declined
+from preceptor.surfaces.cli.connection import Api, Declined, path_to
 
 PATH = "/api/instructions"
+path_of = partial(path_to, PATH)
 ELSEWHERE = ("familyId", "version", "labels")
 """What a file says about where it belongs, and not about what is said."""
 
@@ -26,10 +27,6 @@ class Unreadable(Invalid):
 class Unwritable(Unreadable):
     def __str__(self) -> str:
         return f"{self.file} cannot be written ({self.why})."
-
-
-def path_of(any_id: str, *more: str) -> str:
-    return "/".join((PATH, *(quote(part, safe="") for part in (any_id, *more))))
 
 
 def find(api: Api, given: str) -> dict[str, Any]:

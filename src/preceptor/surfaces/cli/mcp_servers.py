@@ -1,12 +1,12 @@
 """`preceptor mcp-servers`: servers whose tools the agents of the organisation `default` may use."""
 
 import sys
+from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import api
+from preceptor.surfaces.cli.connection import api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
 from preceptor.surfaces.cli.secret import KeyEnv, KeyStdin, NoKey, read_key
 from preceptor.surfaces.cli.telling import harmless
@@ -15,10 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="MCP servers: add them, look at the
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `preceptor mcp-servers list` shows it.")]
 Tools = Annotated[list[str], typer.Argument(metavar="TOOL…", help="Their names at the server.")]
-
-
-def _path(server_id: str, *more: str) -> str:
-    return "/".join(("/api/mcp-servers", quote(server_id, safe=""), *more))
+_path = partial(path_to, "/api/mcp-servers")
 
 
 @app.command("list")

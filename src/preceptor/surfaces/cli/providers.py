@@ -1,11 +1,11 @@
 """`preceptor providers`: where the organisation `default` has models of its own."""
 
+from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import api
+from preceptor.surfaces.cli.connection import api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table
 from preceptor.surfaces.cli.secret import KeyEnv, KeyStdin, NoKey, read_key
 from preceptor.surfaces.cli.telling import harmless
@@ -13,10 +13,7 @@ from preceptor.surfaces.cli.telling import harmless
 app = typer.Typer(no_args_is_help=True, help="Providers of your own: agents name their models as ID:NAME.")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `preceptor providers list` shows it.")]
-
-
-def _path(provider_id: str, *more: str) -> str:
-    return "/".join(("/api/providers", quote(provider_id, safe=""), *more))
+_path = partial(path_to, "/api/providers")
 
 
 @app.command("list")

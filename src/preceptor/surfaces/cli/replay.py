@@ -1,11 +1,12 @@
 """`preceptor replay`: go through past turns again with something changed."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from preceptor.surfaces.cli.connection import Api, api
+from preceptor.surfaces.cli.connection import Api, api, path_to
 from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import Unwritable
 
@@ -21,6 +22,7 @@ Versions = Annotated[
 ]
 
 app = typer.Typer(help="Go through past turns again with something changed.", no_args_is_help=True)
+_path = partial(path_to, PATH)
 
 
 @app.command("run")
@@ -98,7 +100,7 @@ def cancel(which: Id) -> None:
       preceptor replay cancel 0198…
     """
     with api() as preceptor:
-        say(preceptor.post(f"{PATH}/{which}/cancel")["status"])
+        say(preceptor.post(_path(which, "cancel"))["status"])
 
 
 @app.command("import")
@@ -163,11 +165,11 @@ def _watch(preceptor: Api, started: dict[str, Any], *, quiet: bool) -> None:
             if kind == "replay.progressed":
                 bar.update(task, completed=told["done"])
 
-        preceptor.watch(f"{PATH}/{started['replayId']}/events", hear)
+        preceptor.watch(_path(started["replayId"], "events"), hear)
 
 
 def _finish(preceptor: Api, which: str, report: Path | None, *, as_json: bool) -> None:
-    done = preceptor.get(f"{PATH}/{which}")
+    done = preceptor.get(_path(which))
     if report is not None:
         _write(preceptor, done, report)
     if as_json:
@@ -181,7 +183,7 @@ def _finish(preceptor: Api, which: str, report: Path | None, *, as_json: bool) -
 def _write(preceptor: Api, done: dict[str, Any], file: Path) -> None:
     from preceptor.surfaces.cli.report import html_of
 
-    items = list(preceptor.items(f"{PATH}/{done['replayId']}/items"))
+    items = list(preceptor.items(_path(done["replayId"], "items")))
     try:
         file.write_text(html_of(done, items), encoding="utf-8", newline="\n")
     except OSError as error:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
 
+from preceptor.surfaces.cli.connection import path_to
 from preceptor.surfaces.cli.console import complain, say, say_table
 from preceptor.surfaces.cli.talk import Talk
 from preceptor.surfaces.cli.telling import harmless
@@ -33,7 +33,7 @@ def _help(_: Talk, __: str) -> None:
 
 def _agent(talk: Talk, name: str) -> None:
     if name:
-        found = talk.api.get(f"/api/agents/{quote(name, safe='')}")
+        found = talk.api.get(path_to("/api/agents", name))
         talk.agent, talk.conversation, talk.last = found["agentId"], None, None
     say((f"Talking with {talk.agent}.", "bold"))
 
@@ -48,7 +48,7 @@ def _context(talk: Talk, _: str) -> None:
     if not message:
         complain("There is no answer yet whose context could be shown.")
         return
-    context = talk.api.get(f"/api/messages/{quote(message['id'], safe='')}/context")
+    context = talk.api.get(path_to("/api/messages", message["id"], "context"))
     rows = [_row(segment) for segment in context["segments"]]
     say_table(("role", "tokens", "from", "text"), rows)
     for left in context["leftOut"]:
@@ -70,7 +70,7 @@ def _undo(talk: Talk, _: str) -> None:
     if parent is None:
         complain("Nothing of what models are shown was changed, so there is nothing to undo.")
         return
-    view = talk.api.post(f"{talk.path}/views/{quote(parent, safe='')}/restore")
+    view = talk.api.post(path_to(talk.path, "views", parent, "restore"))
     say((f"Back to {view['messages']} messages, {view['tokens']} tokens.", "dim"))
 
 

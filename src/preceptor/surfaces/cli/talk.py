@@ -1,11 +1,10 @@
 """A conversation as the terminal has it."""
 
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from preceptor.surfaces.cli.connection import Api, Declined
+from preceptor.surfaces.cli.connection import Api, Declined, path_to
 from preceptor.surfaces.cli.telling import Teller
 
 DEFAULT = "assistant"
@@ -28,7 +27,7 @@ class Talk(msgspec.Struct):
         if self.conversation is None:
             made = self.api.post("/api/conversations", {"agentId": self.agent})
             self.conversation = made["conversationId"]
-        return f"/api/conversations/{quote(str(self.conversation), safe='')}"
+        return path_to("/api/conversations", str(self.conversation))
 
     def say(self, text: str, teller: Teller) -> dict[str, Any]:
         """Say it and hear what comes of it. Ctrl-C cancels the turn; while it waits for others, only the waiting."""

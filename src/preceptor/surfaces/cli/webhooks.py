@@ -1,14 +1,15 @@
 """`preceptor webhooks`: addresses that are told what happens in the organisation `default`."""
 
+from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from preceptor.surfaces.cli.connection import api
+from preceptor.surfaces.cli.connection import api, path_to
 from preceptor.surfaces.cli.console import AsJson, say, say_json, say_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Have addresses told what happens, signed and tried until it arrives.")
+_path = partial(path_to, "/api/webhooks")
 
 WebhookId = Annotated[str, typer.Argument(metavar="ID", help="As `preceptor webhooks list` shows it.")]
 
@@ -63,7 +64,7 @@ def rotate(
 ) -> None:
     """Give a webhook a new secret. It is shown once; until the former one ends, messages are signed with both."""
     with api() as preceptor:
-        made = preceptor.post(f"{_path(webhook_id)}/rotate?overlapHours={overlap_hours}")
+        made = preceptor.post(f"{_path(webhook_id, 'rotate')}?overlapHours={overlap_hours}")
     if as_json:
         say_json(made)
         return
@@ -83,7 +84,7 @@ def remove(webhook_id: WebhookId) -> None:
 def post(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     """Post one signed message, now and once, and say what came of it. Exits with 1 if it was not taken."""
     with api() as preceptor:
-        attempt = preceptor.post(f"{_path(webhook_id)}/test")
+        attempt = preceptor.post(_path(webhook_id, "test"))
     if as_json:
         say_json(attempt)
     else:
@@ -100,7 +101,7 @@ def deliveries(
 ) -> None:
     """List what was sent to a webhook, or is to be."""
     with api() as preceptor:
-        found = preceptor.get(f"{_path(webhook_id)}/deliveries", limit=limit)["items"]
+        found = preceptor.get(_path(webhook_id, "deliveries"), limit=limit)["items"]
     if as_json:
         say_json(found)
         return
@@ -120,17 +121,13 @@ def redeliver(
 ) -> None:
     """Send a message again, under the id it had."""
     with api() as preceptor:
-        preceptor.post(f"{_path(webhook_id)}/deliveries/{quote(delivery_id, safe='')}/redeliver")
+        preceptor.post(_path(webhook_id, "deliveries", delivery_id, "redeliver"))
     say(f"{delivery_id} is sent again.")
 
 
 def _say_secret(made: dict[str, Any]) -> None:
     say((made["secret"], "bold"))
     say((f"Webhook {made['webhookId']}. Its secret is shown this once: keep it now.", "dim"))
-
-
-def _path(webhook_id: str) -> str:
-    return f"/api/webhooks/{quote(webhook_id, safe='')}"
 
 
 def _state(webhook: dict[str, Any]) -> str:
