@@ -31,6 +31,8 @@ from tests.requirements import covers
 from tests.talking import settings_in
 
 LEASE = timedelta(seconds=0.9)
+UNHURRIED = timedelta(seconds=30)
+"""Of a worker that nobody takes anything from, however busy the machine is."""
 MODEL = "openai:any"
 
 
@@ -66,12 +68,18 @@ def let_go() -> Busy:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, model: ScriptedModel, database: str | None = None, *, worker: bool = True, **more: Any
+    folder: Path,
+    model: ScriptedModel,
+    database: str | None = None,
+    *,
+    worker: bool = True,
+    lease: timedelta = LEASE,
+    **more: Any,
 ) -> AsyncGenerator[Preceptor]:
     settings = settings_in(folder, database, runner="dbos", model=MODEL, **more)
     registry = ModelRegistry(settings)
     registry.add(MODEL, model)
-    async with open_preceptor(settings, models=registry, lease=LEASE, worker=worker) as preceptor:
+    async with open_preceptor(settings, models=registry, lease=lease, worker=worker) as preceptor:
         yield preceptor
 
 
@@ -149,7 +157,7 @@ async def test_an_errand_that_comes_late_disturbs_no_one(tmp_path: Path, url: st
 
 async def test_an_organisation_takes_no_more_than_its_share_and_keeps_no_one_else_waiting(tmp_path: Path, url: str):
     model = Busy(lambda _: "Here.")
-    async with opened(tmp_path, model, url, org_concurrency=2) as preceptor:
+    async with opened(tmp_path, model, url, lease=UNHURRIED, org_concurrency=2) as preceptor:
         left = [await begin(preceptor) for _ in range(5)]
         await model.asked(at_once=2)
         other = await in_another_organisation(preceptor)

@@ -81,7 +81,7 @@ def configuration(url: str, key: str) -> Any:
             "base-url": url,
             "auth": {"openapi": {"key": {"bearer": key}}},
             "continue-on-failure": True,
-            "request-timeout": 20,
+            "request-timeout": 60,
             "max-stream-events": 1,
             "checks": {"negative_data_rejection": {"expected-statuses": REFUSED}},
             # Whatever a form says in the place of a file, `false` or `0`, is a file of that text.
