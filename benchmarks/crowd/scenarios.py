@@ -18,7 +18,7 @@ from benchmarks.crowd.upstream import speaking
 from benchmarks.crowd.watching import EVERY, Sample, watched
 from tests.postgres import cluster
 
-WINDOW = '{"m": {"context_window": 2000000}}'
+WINDOW = '{"openai-compatible:m": {"context_window": 2000000}}'
 BRIEF = 2.0
 """Seconds that the first turns of a server are given: they load what a server at rest has not."""
 

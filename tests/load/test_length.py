@@ -24,7 +24,7 @@ MESSAGES = 10_000
 OTHERS = 100 if NIGHTLY else 2
 """Conversations of as many messages each, beside the one that is looked at."""
 MEGABYTES = 50
-WINDOW = '{"m": {"context_window": 2000000}}'
+WINDOW = '{"openai-compatible:m": {"context_window": 2000000}}'
 LARGE = re.compile(r"\b(SCAN|SEARCH) (events|messages|turns|conversations|streams|blobs)\b(.*)")
 
 

@@ -107,12 +107,22 @@ def commands() -> Iterator[tuple[str, ...]]:
     ],
 )
 def test_a_part_that_is_not_installed_is_named_with_what_brings_it(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, missing: str, extra: str, command: list[str], database: str | None
+    tmp_path: Path, missing: str, extra: str, command: list[str], database: str | None
 ):
-    for module in {missing, "fastapi"} if extra == "server" else {missing}:
-        monkeypatch.setitem(sys.modules, module, None)
+    """In a process of its own: here the parts are loaded already."""
+    without = [missing, "fastapi"] if extra == "server" else [missing]
+    hidden = f"import sys; sys.modules.update(dict.fromkeys({without}))"
     named = {"PRECEPTOR_DATABASE_URL": database} if database else {}
-    said = cli(*command, **named).refusal
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hidden}; from preceptor.surfaces.cli import main; main.run()", *command],
+        env=clean(tmp_path / "data", **named),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    said = Outcome(done.returncode, done.stdout, done.stderr).refusal
     assert said.endswith(f", which is not installed. Run `pip install 'preceptor[{extra}]'`.")
 
 
