@@ -295,6 +295,12 @@ async def test_chunks_and_moments_work_on_plain_messages():
     assert contents(again.messages) == contents(recent.messages)
 
 
+@pytest.mark.parametrize("at", ["yesterday", "", 1e20, float("nan"), float("inf")])
+def test_what_is_no_moment_is_refused_in_a_sentence(at: object):
+    with pytest.raises(Invalid, match=r"^created_at is .*, which is no moment\. Give "):
+        fit([message | {"created_at": at} for message in chat(6)], Limits(max_history_size=3))
+
+
 async def test_our_own_messages_can_be_fitted_too():
     talk = said(8)
     fitted = await compress(talk.messages, FromLastNMessages(n=3), slowly, count)

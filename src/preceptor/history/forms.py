@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, cast
 
+from preceptor.domain.errors import Invalid
 from preceptor.domain.history.entry import ELISION_TOKENS, Entry, entry_of
 from preceptor.domain.history.summary import SummaryRequest, summary_message
 from preceptor.domain.history.view import Alteration, elision, shown_as
@@ -113,8 +114,13 @@ class OpenAIForm:
 def _when(given: dict[str, Any]) -> datetime:
     """Such messages rarely say when they were said; `created_at`, a number of seconds or a moment, is understood."""
     at = given.get("created_at")
-    if isinstance(at, str):
-        at = datetime.fromisoformat(at)
-    if isinstance(at, datetime):
-        return at if at.tzinfo else at.replace(tzinfo=UTC)
-    return datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else _LONG_AGO
+    try:
+        if isinstance(at, str):
+            at = datetime.fromisoformat(at)
+        if isinstance(at, datetime):
+            return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else _LONG_AGO
+    except (ValueError, OverflowError, OSError):
+        raise Invalid(
+            f"created_at is {str(at)[:80]!r}, which is no moment. Give seconds since 1970, or 2026-01-31T12:00:00Z."
+        ) from None
