@@ -63,6 +63,17 @@ async def instruct(talk: Talk, text: str) -> str:
     return made["familyId"]
 
 
+def hanging(talk: Talk) -> asyncio.Event:
+    """Let the model begin to answer and never end; the event is set once it was asked."""
+    asked = asyncio.Event()
+
+    async def meanwhile() -> None:
+        asked.set()
+
+    talk.script.lines, talk.model.meanwhile = [Hang()], meanwhile
+    return asked
+
+
 def statuses(execution: Json) -> list[str]:
     return [one["status"] for one in execution["steps"]]
 
@@ -251,12 +262,7 @@ async def test_a_step_and_an_execution_have_their_time(talk: Talk):
 
 @covers("R123")
 async def test_an_execution_is_cancelled_with_the_turn_it_takes_and_can_go_on_later(talk: Talk):
-    asked = asyncio.Event()
-
-    async def meanwhile() -> None:
-        asked.set()
-
-    talk.script.lines, talk.model.meanwhile = [Hang()], meanwhile
+    asked = hanging(talk)
     steps = [step(0, LOAD), step(1, ask("Hello"), 0), step(2, LOAD, 1)]
     started = (await talk.client.post("/api/executions", json={"steps": steps})).json()
     path = f"/api/executions/{started['executionId']}"
@@ -297,12 +303,7 @@ async def test_what_happens_is_told_as_it_happens_and_can_be_resumed(talk: Talk)
 
 @covers("R117")
 async def test_whoever_follows_an_execution_hears_of_its_end_also_if_it_comes_between_two_looks(talk: Talk):
-    asked = asyncio.Event()
-
-    async def meanwhile() -> None:
-        asked.set()
-
-    talk.script.lines, talk.model.meanwhile = [Hang()], meanwhile
+    asked = hanging(talk)
     started = (await talk.client.post("/api/executions", json={"steps": [step(0, ask("Hello"))]})).json()
     await asked.wait()
     async with aclosing(talk.preceptor.executions.follow(TaskId(started["executionId"]), after=2)) as looks:
