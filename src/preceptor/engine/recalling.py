@@ -103,8 +103,10 @@ async def asked_before(work: Work, conversation_id: ConversationId) -> int:
 
 
 def without_gap(said: list[Placed], last: int) -> list[Placed]:
-    """The end of what was read, as far as it leads to the newest message one by one."""
+    """The end of what was read, as far as it leads to the newest message one by one. As a rule that is all of it."""
     start = len(said)
+    if said and said[-1].place == last and said[0].place == last - start + 1:
+        return said
     while start and said[start - 1].place == last:
         start, last = start - 1, last - 1
     return said[start:]

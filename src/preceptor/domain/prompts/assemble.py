@@ -12,6 +12,7 @@ from preceptor.domain.prompts.spelled import Spelled, Write
 
 GO_ON = Segment(text="Go on.", source=FromEngine("go_on"), tokens=3)
 """A request may not end with words of the assistant: providers stop early there, or refuse."""
+_PLAN = Kind.SYNTHETIC_PLAN
 
 
 class Passage:
@@ -39,26 +40,33 @@ class Passage:
         return len(self.shown)
 
     def go_on(self, said: Iterable[Placed]) -> None:
-        shown, runs, tokens = self.shown, self.runs, self.tokens
-        first, last = runs.pop() if runs else (0, 0)
-        for each in said:
-            changes = each.withheld or each.message.kind is Kind.SYNTHETIC_PLAN
-            one = as_shown(each, self.turn_id, self._analyses) if changes else each
-            place = each.place
-            if last and place == last + 1:
-                last = place
-            elif place:
-                if last:
-                    runs.append((first, last))
-                first = last = place
+        new = list(said)
+        shown = [
+            as_shown(each, self.turn_id, self._analyses) if each.withheld or each.message.kind is _PLAN else each
+            for each in new
+        ]
+        self._number(new)
+        self.tokens += sum([each.message.tokens for each in shown])
+        self.shown += shown
+        self.said += new
+
+    def _number(self, new: Sequence[Placed]) -> None:
+        """Take down which these are. As a rule each follows the one before."""
+        places = [each.place for each in new]
+        if places and places[0] and places == list(range(places[0], places[0] + len(places))):
+            self._run(places[0], places[-1])
+            return
+        for at, each in enumerate(new, len(self.shown)):
+            if each.place:
+                self._run(each.place, each.place)
             else:
-                self.elsewhere.append((len(shown), each.message))
-            tokens += one.message.tokens
-            shown.append(one)
-            self.said.append(each)
-        if last:
-            runs.append((first, last))
-        self.tokens = tokens
+                self.elsewhere.append((at, each.message))
+
+    def _run(self, first: int, last: int) -> None:
+        runs = self.runs
+        if runs and runs[-1][1] + 1 == first:
+            first = runs.pop()[0]
+        runs.append((first, last))
 
     def spelled(self, form: str, write: Write) -> Spelled:
         """What a format makes of it, made once: it is sent again with everything that follows it."""
