@@ -319,6 +319,23 @@ def test_the_last_act_is_a_checkpoint_with_an_anchor_outside_the_database(tmp_pa
     assert (found["ok"], found["anchors"], found["checkpoints"]) == (True, 1, 1)
 
 
+def test_anchors_are_kept_in_a_data_folder_that_nothing_else_has_made(tmp_path: Path, postgres: Cluster):
+    elsewhere = {
+        "PRECEPTOR_DATABASE_URL": postgres.new_database(),
+        "PRECEPTOR_DATA_DIR": str(tmp_path / "not" / "there"),
+        "PRECEPTOR_SECRET_KEY": "kept by the operator",
+        "PRECEPTOR_ADMIN_KEY": "an-admin-key-of-the-operator",
+    }
+    with serving(tmp_path, **elsewhere) as served:
+        with served.client() as client:
+            client.post("/api/conversations", json={"agentId": "assistant"})
+        served.process.terminate()
+        assert served.process.wait(timeout=10) == 0
+        assert "a chore failed" not in served.log.read_text(encoding="utf-8")
+    found = json.loads(ask(tmp_path, "db", "verify", "--json", **elsewhere).stdout)
+    assert (found["ok"], found["anchors"], found["checkpoints"]) == (True, 1, 1)
+
+
 def test_verify_shows_where_the_log_was_changed_and_fails(tmp_path: Path):
     with serving(tmp_path):
         pass

@@ -146,11 +146,13 @@ def _run(settings: "Settings", welcome: Welcome) -> None:
 
 async def _serve(settings: "Settings", welcome: Welcome) -> None:
     from preceptor.adapters.observability.metrics import Metrics
+    from preceptor.adapters.storage.opening import prepare_folder
     from preceptor.app import open_preceptor
     from preceptor.surfaces.cli.server import Server, listen
     from preceptor.surfaces.cli.upkeep import Upkeep
     from preceptor.surfaces.http import create_app
 
+    prepare_folder(settings.data_dir)  # wherever the database is, what proves that it is whole is kept there
     metrics, tracing = Metrics(), _tracing(settings)
     try:
         hearers = metrics.hearers(tracing.tracer)
