@@ -493,6 +493,31 @@ async def test_a_stream_says_the_same_as_the_whole_and_what_it_cost_if_asked(tal
     assert (await talk.client.get(path)).json()["items"][-1]["parts"] == [{"type": "text", "text": "Hello, world."}]
 
 
+def heard(answer: httpx2.Response) -> str:
+    """What was streamed of the text."""
+    *chunks, _ = frames(answer.text)
+    return "".join(choice(chunk)["delta"].get("content", "") for chunk in chunks)
+
+
+async def test_words_between_calls_are_part_of_the_answer_however_it_is_told(talk: Talk):
+    count = Say("I'll count.", (Called("calculator", {"expression": "1+1"}),))
+    hand_over = Say("An analyst looks at it.", (Called("delegate_internal_reasoning", {"agent_prompt": "Look."}),))
+    lines = [count, hand_over, Say("SECRET WORK", (Called("return_control"),)), Say("It is two.", chunk=3)]
+    told = ["I'll count.", "An analyst looks at it.", "It is two."]
+    talk.script.lines += lines * 4
+    body = {"messages": [user("Hi")]}
+    whole, streamed = [await post(talk, CHAT, body | {"stream": stream}) for stream in (False, True)]
+    assert choice(whole.json())["message"]["content"] == heard(streamed) == "\n\n".join(told)
+    whole, streamed = [await post(talk, RESPONSES, {"input": "Hi", "stream": stream}) for stream in (False, True)]
+    for response in (whole.json(), frames(streamed.text)[-1]["response"]):
+        assert [item["content"][0]["text"] for item in response["output"]] == told
+
+
+async def test_half_an_answer_that_broke_off_is_no_part_of_the_whole(talk: Talk):
+    talk.script.lines += [Say("It is", break_off=True), "It is two."]
+    assert choice(await ask(talk, user("Hi")))["message"]["content"] == "It is two."
+
+
 async def test_a_stream_ends_with_the_calls_that_are_the_clients(talk: Talk):
     talk.script.lines += [Say("Let me look.", (Called("weather", {"city": "Rome"}, id="w"),))]
     answer = await post(talk, CHAT, {"messages": [user("Hi")], "stream": True, "tools": [WEATHER]})
@@ -516,8 +541,7 @@ async def test_a_specialists_work_is_not_streamed_to_a_client(talk: Talk):
 async def test_an_answer_that_is_to_be_json_is_streamed_in_one_piece_and_nothing_before_it(talk: Talk):
     talk.script.lines += [Say("I'll count.", (Called("calculator", {"expression": "1+1"}),)), Say('{"n": 2}', chunk=2)]
     body = {"messages": [user("Hi")], "stream": True, "response_format": {"type": "json_object"}}
-    *chunks, _ = frames((await post(talk, CHAT, body)).text)
-    assert "".join(choice(chunk)["delta"].get("content", "") for chunk in chunks) == '{"n": 2}'
+    assert heard(await post(talk, CHAT, body)) == '{"n": 2}'
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -1,6 +1,6 @@
 """Answering clients of OpenAI's API: a turn, told whole or in pieces, in the form that it was asked for."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Annotated, Any, Protocol
 
 import orjson
@@ -13,7 +13,7 @@ from preceptor.domain.turns.facts import Ended, TurnStatus
 from preceptor.engine.clients import Asked
 from preceptor.engine.failing import failure_of
 from preceptor.engine.turns import Taken
-from preceptor.surfaces.openai.telling import CONVERSATION, Piece, pieces
+from preceptor.surfaces.openai.telling import CONVERSATION, Piece, Words, pieces, spoken
 from preceptor.surfaces.rest.telling import JSON, of_turn, replayed
 from preceptor.surfaces.streams import EVENT_STREAM, Streamed
 
@@ -39,7 +39,7 @@ Conversation = Annotated[
 class Answer(Protocol):
     """One answer in one of OpenAI's forms."""
 
-    def whole(self, ended: Ended) -> dict[str, Any]: ...
+    def whole(self, ended: Ended, said: Sequence[Words]) -> dict[str, Any]: ...
 
     def streamed(self, told: AsyncIterator[list[Piece]]) -> AsyncIterator[bytes]: ...
 
@@ -57,13 +57,15 @@ async def answered(
     request: Request, preceptor: Preceptor, asked: Asked, taken: Taken, answer: Answer, *, stream: bool
 ) -> Response:
     headers = {CONVERSATION: taken.conversation_id, **replayed(taken)}
+    at_once = asked.parameters.response_format is None
     if stream:
-        told = answer.streamed(_pieces(request, preceptor, taken, at_once=asked.parameters.response_format is None))
+        told = answer.streamed(_pieces(request, preceptor, taken, at_once=at_once))
         return Streamed(told, headers)
     ended = await preceptor.turns.settled(taken)
     if ended.status is TurnStatus.FAILED:
         raise failure_of(ended, replayed=taken.replayed)
-    return Response(orjson.dumps(answer.whole(ended)), 200, headers, media_type=JSON)
+    said = await spoken(of_turn(preceptor, taken), at_once=at_once)
+    return Response(orjson.dumps(answer.whole(ended, said)), 200, headers, media_type=JSON)
 
 
 def seconds_of(taken: Taken, preceptor: Preceptor) -> int:

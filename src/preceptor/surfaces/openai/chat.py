@@ -28,7 +28,6 @@ from preceptor.surfaces.openai.telling import (
     Words,
     calls_for,
     finish_of,
-    response_of,
     usage_of,
 )
 from preceptor.surfaces.problems import openai_error_of
@@ -39,6 +38,8 @@ from preceptor.wire.openai_chat import arguments_of
 
 router = Api("/v1", "openai")
 DONE = b"data: [DONE]\n\n"
+BETWEEN = "\n\n"
+"""One answer can be several messages of ours: words between calls of tools."""
 
 
 @router.get("/models", response_model=ModelList)
@@ -86,9 +87,10 @@ class Answering(msgspec.Struct):
     before: MessageId | None = None
     """Whose words were told last."""
 
-    def whole(self, ended: Ended) -> dict[str, Any]:
+    def whole(self, ended: Ended, said: Sequence[Words]) -> dict[str, Any]:
         calls = self._calls(ended)
-        message: dict[str, Any] = {"role": "assistant", "content": response_of(ended), "refusal": None}
+        text = BETWEEN.join(words.text for words in said)
+        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
         if calls:
             message |= {"content": message["content"] or None, "tool_calls": [_call(call) for call in calls]}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(ended)}
@@ -119,8 +121,7 @@ class Answering(msgspec.Struct):
     def _told(self, piece: Piece) -> Sequence[bytes]:
         match piece:
             case Words(message_id=message_id, text=text):
-                # One answer can be several messages of ours: words between calls of tools.
-                text = text if self.before in (None, message_id) else f"\n\n{text}"
+                text = text if self.before in (None, message_id) else f"{BETWEEN}{text}"
                 self.before = message_id
                 return (self._chunk({"content": text}),)
             case Ended():

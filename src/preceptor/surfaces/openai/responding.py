@@ -1,6 +1,6 @@
 """One answer in the form of OpenAI's responses: whole, or as the events it is made of."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,6 @@ from preceptor.surfaces.openai.telling import (
     Words,
     calls_for,
     finish_of,
-    response_of,
     usage_of,
 )
 from preceptor.surfaces.problems import openai_error_of
@@ -42,10 +41,8 @@ class Responding(msgspec.Struct):
     """What has been said of the item that is not."""
     item: str | None = None
 
-    def whole(self, ended: Ended) -> Json:
-        if response := response_of(ended):
-            assert ended.message is not None
-            self.output.append(_message(f"msg_{ended.message.id}", response))
+    def whole(self, ended: Ended, said: Sequence[Words]) -> Json:
+        self.output += [_message(f"msg_{words.message_id}", words.text) for words in said]
         self.output += [_called(call) for call in calls_for(ended, self.tools)]
         return self._response(ended)
 

@@ -1,6 +1,6 @@
-"""What a client is told of a turn, whatever its format: words as they come, then how it ended."""
+"""What a client is told of a turn, whatever its format: words as they come, or all of them, and how it ended."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 
 import msgspec
 
@@ -9,13 +9,21 @@ from preceptor.domain.ids import MessageId, SpanId
 from preceptor.domain.log import Event
 from preceptor.domain.messages.message import ToolCall
 from preceptor.domain.prompts.reply import Finish, Usage
-from preceptor.domain.turns.facts import TERMINAL, Ended, MessageDelta, MessageStarted, TurnStatus, fact_of
+from preceptor.domain.turns.facts import (
+    TERMINAL,
+    Ended,
+    MessageAbandoned,
+    MessageDelta,
+    MessageStarted,
+    TurnStatus,
+    fact_of,
+)
 from preceptor.domain.turns.step import CLIENT_TOOLS
 
 CONVERSATION = "x-preceptor-conversation"
 ALIVE = b": still here\n\n"
 """Sent while there is nothing to tell."""
-_HEARD = TERMINAL | {"message.started", "message.delta", "delegation.opened"}
+_HEARD = TERMINAL | {"message.started", "message.delta", "message.abandoned", "delegation.opened"}
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -36,6 +44,8 @@ class Telling(msgspec.Struct):
     spans: dict[SpanId, Span] = {}
     hidden: set[MessageId] = set()
     told: set[MessageId] = set()
+    abandoned: set[MessageId] = set()
+    """Those that broke off. Who listens has heard their beginnings, and no one else is told them."""
 
     def hear(self, event: Event) -> Iterator[Piece]:
         if event.kind not in _HEARD or event.payload is None:
@@ -50,6 +60,8 @@ class Telling(msgspec.Struct):
                 if self.at_once and message_id not in self.hidden:
                     self.told.add(message_id)
                     yield Words(message_id, text)
+            case MessageAbandoned(message_id=message_id):
+                self.abandoned.add(message_id)
             case Ended() as ended:
                 yield from self._rest(ended)
                 yield ended
@@ -69,6 +81,16 @@ async def pieces(batches: AsyncIterator[list[Event]], *, at_once: bool) -> Async
         told = [piece for event in batch for piece in telling.hear(event)]
         if told or not batch:
             yield told
+
+
+async def spoken(batches: AsyncIterable[list[Event]], *, at_once: bool) -> list[Words]:
+    """All that is told of a turn that has ended, message by message: what who listened has heard."""
+    telling, said = Telling(at_once), dict[MessageId, str]()
+    async for batch in batches:
+        for piece in (piece for event in batch for piece in telling.hear(event)):
+            if isinstance(piece, Words):
+                said[piece.message_id] = said.get(piece.message_id, "") + piece.text
+    return [Words(message_id, text) for message_id, text in said.items() if message_id not in telling.abandoned]
 
 
 def response_of(ended: Ended) -> str:
