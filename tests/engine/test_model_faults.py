@@ -125,8 +125,8 @@ CASES: dict[str, Expected] = {
     "nothing": Expected(b"", "upstream_failed", 4),
     "half": Expected(until_close(b"".join(streamed("Half a sentence", [], USAGE)[:2])), "upstream_failed", 4),
     "html": Expected(http(200, b"<html>hello</html>", kind="text/html"), "upstream_failed", 4),
-    "hang": Expected(silence, "upstream_timeout", 1, HASTE),
-    "drip": Expected(dripping, "upstream_timeout", 1, HASTE),
+    "hang": Expected(silence, "budget_exceeded", 1, HASTE),
+    "drip": Expected(dripping, "budget_exceeded", 1, HASTE),
     "refused": Expected(None, "upstream_failed", 4, url="http://127.0.0.1:1/v1"),
     "no tls": Expected(None, "upstream_failed", 1, url="https"),
 }

@@ -68,6 +68,26 @@ async def test_an_agent_may_be_given_less_than_any_turn_may_take_and_never_more(
         problem(await talk.client.patch(path, json={"budget": {"tokens": 0}}), 422, "invalid")
 
 
+async def test_a_turn_whose_seconds_run_out_while_a_model_is_silent_is_over_budget_wherever_that_is_told(
+    settings: Settings,
+):
+    async with talking(settings) as talk:
+        await talk.client.patch("/api/agents/assistant", json={"budget": {"seconds": 0.5}})
+        asked = {"model": "assistant", "messages": [{"role": "user", "content": "Hello"}]}
+        told = list[str]()
+        for path, body in ((f"{talk.path}/messages", {"content": "Hello"}), ("/v1/chat/completions", asked)):
+            talk.script.lines = [Hang(), Hang("Half a")]
+            refused = problem(await talk.client.post(path, json=body), 429, "budget_exceeded")
+            assert refused["detail"].startswith("The turn took longer than the 0.5 s it had. Raise the budget ")
+            record = (await talk.client.get(f"/api/turns/{refused['turnId']}")).json()
+            assert (record["code"], len(record["calls"])) == ("budget_exceeded", 1)
+            streamed = body | ({"stream": True} if body is asked else {})
+            told.append((await talk.client.post(path, json=streamed, headers={"Accept": "text/event-stream"})).text)
+        events, chunks = told
+        assert ("event: turn.failed" in events, events.count('"code":"budget_exceeded"')) == (True, 1)
+        assert ('"code":"budget_exceeded"' in chunks, "upstream_timeout" in events + chunks) == (True, False)
+
+
 @covers("F14")
 async def test_a_turn_that_failed_is_told_again_as_what_it_is_to_the_same_key(settings: Settings):
     async with talking(settings) as talk:

@@ -12,7 +12,7 @@ from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure
 from preceptor.domain.prompts.source import FromSummary
-from preceptor.testing import Called, Say
+from preceptor.testing import Called, Hang, Say
 from tests.requirements import covers
 from tests.surfaces.helpers import problem
 from tests.surfaces.talking import DELEGATION, Json, Talk, said, talking
@@ -259,6 +259,13 @@ async def test_a_summariser_that_fails_ends_the_turn_with_its_reason_and_loses_n
         after = await send(talk, "once more", "They talked.", "fine", compressionStrategy=WHOLE)
         assert (after.status_code, shown(talk)) == (200, ["q1", "S1", "once"])
         await rebuilt_to_the_byte(talk)
+
+
+async def test_a_summariser_that_is_silent_until_the_turns_seconds_are_over_leaves_it_over_budget(settings: Settings):
+    async with talking(settings, capabilities=SMALL) as talk:
+        await spoken(talk, 6)
+        await talk.client.patch("/api/agents/assistant", json={"budget": {"seconds": 0.5}})
+        problem(await send(talk, "now", Hang(), compressionStrategy=WHOLE), 429, "budget_exceeded")
 
 
 WAYS = ("plain", "streamed", "structured", "openai", "openai streamed", "openai structured", "library")

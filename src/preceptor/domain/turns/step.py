@@ -5,7 +5,7 @@ import msgspec
 from preceptor.domain.delegation import CONTROL_TOOLS, ClosedBy, Span
 from preceptor.domain.errors import recorded
 from preceptor.domain.messages.message import Kind, Role, ToolCall
-from preceptor.domain.prompts.reply import Fault
+from preceptor.domain.prompts.reply import Fault, ModelFailure
 from preceptor.domain.reasoning.routing import Flow
 from preceptor.domain.reasoning.verdict import Gate
 from preceptor.domain.turns.calls import Call, CallEnded
@@ -109,6 +109,8 @@ def next_step(turn: Turn, lane: Lane, *, seconds: float) -> Step:
         return Forget(lane.open_call)
     if lane.root is not None and (turn.withheld is not None or turn.unguarded):
         return Rest()
+    if lane.failed is not None and (late := ran_out(turn, lane.failed, seconds)):
+        return Settle(TurnStatus.FAILED, "budget_exceeded", late)
     step = _wanted(turn, lane)
     if isinstance(step, Act | AskModel | FallBack | Compress | MakePlan) and (exceeded := _exceeded(turn, seconds)):
         if lane.failed is not None:
@@ -215,10 +217,23 @@ def _give_up(lane: Lane, failed: CallEnded) -> Step:
     return Settle(TurnStatus.FAILED, code, failed.sentence)
 
 
+def ran_out(turn: Turn, failed: CallEnded | ModelFailure, seconds: float) -> str | None:
+    """What to say of a turn whose seconds ran out while a model was silent: its own patience did not end there."""
+    silent = failed.fault is Fault.TIMEOUT and failed.status is None
+    return _late(turn, seconds) if silent else None
+
+
+def _late(turn: Turn, seconds: float) -> str | None:
+    had = turn.limits.seconds
+    return (
+        recorded("The turn took longer than the %(seconds)s s it had.", seconds=f"{had:g}") if seconds > had else None
+    )
+
+
 def _exceeded(turn: Turn, seconds: float) -> str | None:
     limits = turn.limits
-    if seconds > limits.seconds:
-        return recorded("The turn took longer than the %(seconds)s s it had.", seconds=f"{limits.seconds:g}")
+    if late := _late(turn, seconds):
+        return late
     spent = turn.usage.input_tokens + turn.usage.output_tokens
     if limits.tokens is not None and spent > limits.tokens:
         return recorded("The turn used %(used)s tokens and had %(limit)s.", used=spent, limit=limits.tokens)

@@ -14,7 +14,7 @@ from preceptor.domain.messages.message import Message
 from preceptor.domain.prompts.placed import Placed, as_shown
 from preceptor.domain.prompts.reply import ModelFailure, Reply
 from preceptor.domain.turns.facts import Compressed, TurnStatus
-from preceptor.domain.turns.step import Settle
+from preceptor.domain.turns.step import Settle, ran_out
 from preceptor.engine.fitting import Fit
 from preceptor.engine.ports import ChatModel
 from preceptor.engine.remembering import show
@@ -87,6 +87,8 @@ async def _summary(run: Run, fit: Fit, said: list[Placed], model: ChatModel) -> 
         try:
             return await _ask(run, fit, said, request, model, attempt)
         except ModelFailure as failure:
+            if late := ran_out(run.turn, failure, run.seconds):
+                raise OverBudget(late) from failure
             if not failure.retryable or attempt == TRIES:
                 another = stand_in(run) if fit.summariser == run.pins.model else None
                 if another is None:
