@@ -76,7 +76,8 @@ def test_history_is_managed_only_when_a_strategy_or_a_limit_is_set():
 
 
 def test_the_cap_has_a_second_name_that_nobody_confuses_with_the_answer():
-    assert RequestParameters.model_validate({"maxPromptTokens": 5}) == RequestParameters(max_tokens=5)
+    for name in ("maxPromptTokens", "max_prompt_tokens"):
+        assert RequestParameters.model_validate({name: 5}) == RequestParameters(max_tokens=5)
     with pytest.raises(ValidationError, match="maxPromptTokens"):
         RequestParameters.model_validate({"maxPromptTokens": 5, "maxTokens": 5})
 
@@ -99,6 +100,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "an empty stop": {"stop": [""]},
     "water above the cap": {"lowWater": 1.5},
     "no water": {"lowWater": 0},
+    "other messages": {"extra": {"messages": []}},
 }
 
 

@@ -1,6 +1,7 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from preceptor import Settings
 from preceptor.testing import Hang
@@ -41,14 +42,17 @@ async def test_a_conversation_says_whether_it_follows_new_versions(client: httpx
     problem(await client.post("/api/conversations", json=AGENT | {"versionPolicy": "stay"}), 422, "invalid")
 
 
-async def test_what_a_model_cannot_be_asked_is_the_senders_to_correct(settings: Settings):
-    async with talking(settings) as talk:
-        wrong = {"content": "Hello", "parameters": {"extra": {"messages": "None."}}}
+@pytest.mark.parametrize("guarded", [True, False])
+async def test_what_a_model_cannot_be_asked_is_refused_before_anything_is_written(settings: Settings, guarded: bool):
+    async with talking(settings.model_copy(update={"guard_enabled": guarded})) as talk:
+        for taken in ("messages", "model", "stream", "tool_choice", "tools"):
+            wrong = {"content": "Hello", "parameters": {"extra": {taken: "None."}}}
+            told = problem(await talk.post("messages", wrong), 422, "invalid")
+            assert [(one["path"], taken in one["message"]) for one in told["errors"]] == [("/parameters/extra", True)]
+        wrong = {"content": "Hello", "parameters": {"extra": {"n": 2}}}
         told = problem(await talk.post("messages", wrong), 422, "invalid")
-        assert told["detail"].startswith("The extra parameter 'messages' is decided by the prompt. Leave it out. ")
-        assert talk.script.prompts == []
-        record = (await talk.client.get(f"/api/turns/{told['turnId']}")).json()
-        assert (record["status"], record["code"]) == ("failed", "invalid")
+        assert told["detail"] == "The extra parameter 'n' is decided by the prompt. Leave it out."
+        assert (talk.script.prompts, await talk.messages("all")) == ([], [])
         assert (await talk.say("Hello"))["status"] == "completed"
 
 

@@ -37,7 +37,7 @@ from preceptor.engine.recalling import Recollection, agent_now, asked_before, st
 from preceptor.engine.remembering import Asking, Past, remember
 from preceptor.engine.run import History, Means, Run, Spoken
 from preceptor.engine.session import Session
-from preceptor.engine.stages.ask import prepare
+from preceptor.engine.stages.ask import prepare, require_askable
 from preceptor.engine.talk import TurnRow
 from preceptor.engine.voice import Kept, keep, voice_of
 
@@ -106,6 +106,8 @@ async def accept(work: Work, session: Session, wanted: Wanted, turn_id: TurnId) 
     step = next_step(run.turn, run.turn.main, seconds=0.0)
     if isinstance(step, AskModel):
         run.prepared = prepare(run, run.turn.main, step)
+    else:
+        require_askable(run)
     return run, await _write(work, session, run, NOBODY if wanted.waits else session.means.worker)
 
 

@@ -27,6 +27,8 @@ from preceptor.domain.value import FROM_JSON, Json, Text, Value, told
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _OURS = frozenset({"authorization", "content-length", "content-type", "cookie", "host", "transfer-encoding"})
+RESERVED = frozenset({"messages", "model", "stream", "tool_choice", "tools"})
+"""What no provider is told besides: the prompt and the agent decide it."""
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 Whole = Annotated[int, Field(ge=-(2**31), lt=2**31), FROM_JSON]
 Count = Annotated[int, Field(ge=1, lt=2**31), FROM_JSON]
@@ -58,7 +60,7 @@ class RequestParameters(Value):
     )
     max_tokens: Whole | None = Field(
         default=None,
-        validation_alias=AliasChoices("maxTokens", "maxPromptTokens"),
+        validation_alias=AliasChoices("maxTokens", "maxPromptTokens", "max_prompt_tokens"),
         description="How many tokens the whole prompt may have; also accepted as `maxPromptTokens`. "
         "The answer's length is `maxCompletionTokens`.",
     )
@@ -76,7 +78,9 @@ class RequestParameters(Value):
         description="Once a turn has ended, show models what its delegations found in place of all they said.",
     )
     extra: Annotated[dict[Text, Json], Field(max_length=64)] = Field(
-        default={}, description="Sent to the provider as it is."
+        default={},
+        description="Sent to the provider as it is.",
+        json_schema_extra={"propertyNames": {"not": {"enum": [*sorted(RESERVED)]}}},
     )
 
     @model_validator(mode="after")
@@ -93,6 +97,13 @@ class RequestParameters(Value):
             if len(value) > 4096 or any(not (" " <= char <= "~" or char == "\t") for char in value):
                 raise ValueError(f"the value of {name!r} must be visible ASCII characters")
         return headers
+
+    @field_validator("extra")
+    @classmethod
+    def _what_the_prompt_does_not_decide(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        if taken := sorted(RESERVED & extra.keys()):
+            raise ValueError(f"{taken[0]!r} is decided by the prompt and the agent: leave it out")
+        return extra
 
     @model_serializer(mode="wrap")
     def _what_was_said(self, write: SerializerFunctionWrapHandler):  # noqa: ANN202 - a type would hide the fields

@@ -31,6 +31,7 @@ NO_MORE = (
 AGAIN = "Your answer broke rules that it must keep, and nobody was shown it: {}. Answer again, and keep them."
 BACKOFF = (0.25, 1.0, 3.0)
 LONGEST_WAIT = 30.0
+ANY_QUESTION = Prompt(system=(), shown=(), tail=(Segment(text="?", source=FromEngine("question"), tokens=0),))
 
 
 async def ask(run: Run, lane: Lane, step: AskModel) -> Settle | None:
@@ -66,6 +67,12 @@ def prepare(run: Run, lane: Lane, step: AskModel) -> Prepared | Settle:
     request = model.render(proven(run, prompt, said, lane), asked)
     purpose = Purpose(step.purpose, lane.span_id, lane.attempts + 1, lane.fallback)
     return record(run, purpose, Showing(prompt, said, began, asked, left_out, bool(pictures)), request)
+
+
+def require_askable(run: Run) -> None:
+    """Complain of what the model cannot be asked, before anything is done that comes before its first call."""
+    if run.sampling != Sampling():
+        run.model.render(ANY_QUESTION, Ask(model=run.model.name, sampling=_sampling(run, run.model.capabilities)))
 
 
 def _sampling(run: Run, able: Capabilities) -> Sampling:
