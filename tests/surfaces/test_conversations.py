@@ -31,6 +31,27 @@ async def test_an_archived_conversation_is_out_of_sight_and_still_there_for_who_
     assert (await client.get("/api/conversations", params={"status": "archived"})).json()["items"] == [kept]
 
 
+async def test_nothing_of_an_archived_conversation_is_in_sight_unless_it_is_asked_for_as_such(settings: Settings):
+    async with talking(settings) as talk:
+        said = (await talk.say("Hello."))["message"]["id"]
+        [view] = await talk.views()
+        assert (await talk.client.delete(talk.path)).status_code == 204
+        for part in ("messages", "views", "events", "context/plan"):
+            problem(await talk.client.get(f"{talk.path}/{part}"), 404, "not_found")
+        for what, body in (
+            ("messages", {"content": "Hi."}),
+            ("regenerate", {}),
+            ("edit", {"messageId": said, "content": "Hi."}),
+            ("compact", {"messageIds": [said], "strategy": "drop"}),
+            (f"views/{view['viewId']}/restore", None),
+            ("cancel", None),
+        ):
+            problem(await talk.post(what, body), 404, "not_found")
+        messages = (await talk.client.get(f"{talk.path}/messages", params={"archived": True})).json()["items"]
+        assert [one["parts"][0]["text"] for one in messages] == ["Hello.", "answer 1"]
+        assert (await talk.client.get(f"{talk.path}/views", params={"archived": True})).json()["items"] == [view]
+
+
 async def test_a_conversation_says_whether_it_follows_new_versions(client: httpx2.AsyncClient):
     for sent, policy in (({}, "follow"), ({"versionPolicy": "pin"}, "pin"), ({"versionPolicy": "drain"}, "drain")):
         made = (await client.post("/api/conversations", json=AGENT | sent)).json()

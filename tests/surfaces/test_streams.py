@@ -66,6 +66,18 @@ async def path(client: httpx2.AsyncClient) -> str:
     return f"/api/conversations/{started.json()['conversationId']}"
 
 
+async def test_the_log_of_an_archived_conversation_is_read_by_who_asks_for_it_as_such(
+    client: httpx2.AsyncClient, path: str
+):
+    await client.delete(path)
+    reader = Reader(app_of(client), f"{path}/events")
+    reader.scope["query_string"] = b"archived=true"
+    task = reader.start()
+    await reader.until(lambda seen: b"event: conversation.archived\n" in seen)
+    reader.leave()
+    await task
+
+
 @pytest.mark.parametrize("way", ["header", "parameter"])
 async def test_a_reader_who_has_seen_more_than_there_is_hears_of_all_that_is_new(
     client: httpx2.AsyncClient, path: str, way: str

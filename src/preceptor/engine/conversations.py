@@ -95,9 +95,11 @@ class Conversations(msgspec.Struct, frozen=True):
 
         return await self.session.read(program)
 
-    async def follow(self, conversation_id: ConversationId, after: int = 0) -> AsyncGenerator[list[Event]]:
+    async def follow(
+        self, conversation_id: ConversationId, after: int = 0, *, archived: bool = False
+    ) -> AsyncGenerator[list[Event]]:
         """Yield the events after `after` and then each new one as it is committed; an empty list says 'still here'."""
-        await self.get(conversation_id)
+        await self.get(conversation_id, archived=archived)
         after = await no_further(self.session, StreamId(conversation_id), after)
         async with aclosing(self.go_on(conversation_id, after)) as batches:
             async for events in batches:

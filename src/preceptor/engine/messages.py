@@ -28,7 +28,14 @@ class Messages(msgspec.Struct, frozen=True):
     session: Session
 
     async def page(
-        self, conversation_id: ConversationId, which: Which, audience: Audience, cursor: str | None, limit: int = 50
+        self,
+        conversation_id: ConversationId,
+        which: Which,
+        audience: Audience,
+        cursor: str | None,
+        limit: int = 50,
+        *,
+        archived: bool = False,
     ) -> dict[str, Any]:
         """A page of messages, oldest first, and where the next begins."""
         if audience is not Audience.USER:
@@ -36,7 +43,7 @@ class Messages(msgspec.Struct, frozen=True):
             self.session.caller.require(needed)
 
         async def program(work: Work) -> tuple[list[Placed], int | None, TurnRow | None]:
-            await found(work, self.session.caller, conversation_id, archived=True)
+            await found(work, self.session.caller, conversation_id, archived=archived)
             newest = await work.turns.newest(conversation_id) if audience is Audience.MODEL else None
             view = await work.views.current(conversation_id)
             if which is Which.CURRENT and view.step:

@@ -24,11 +24,13 @@ class Views(msgspec.Struct, frozen=True):
     summary_model: str | None = None
     """The model that writes summaries; without one, the agent's own."""
 
-    async def page(self, conversation_id: ConversationId, cursor: str | None = None, limit: int = 50) -> ShownViews:
+    async def page(
+        self, conversation_id: ConversationId, cursor: str | None = None, limit: int = 50, *, archived: bool = False
+    ) -> ShownViews:
         """The views of a conversation, newest first."""
 
         async def program(work: Work) -> ShownViews:
-            await found(work, self.session.caller, conversation_id, archived=True)
+            await found(work, self.session.caller, conversation_id, archived=archived)
             views = await work.views.all(conversation_id)
             last, total = await work.messages.last(conversation_id)
             until = _step_at(cursor, views)

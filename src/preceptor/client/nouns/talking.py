@@ -95,7 +95,12 @@ class Conversations(Group[Kind]):
 
     @streaming("GET /api/conversations/{conversation_id}/events", Tail)
     def events(
-        self, conversation_id: str, *, after: int | None = None, audience: Literal["user", "system"] | None = None
+        self,
+        conversation_id: str,
+        *,
+        after: int | None = None,
+        audience: Literal["user", "system"] | None = None,
+        archived: bool | None = None,
     ) -> Event:
         """Follow a conversation: what has happened after `after`, then what happens. It ends when you stop."""
         ...
@@ -172,6 +177,7 @@ class Messages(Group[Kind]):
         audience: Literal["user", "model", "system"] | None = None,
         cursor: str | None = None,
         limit: int | None = None,
+        archived: bool | None = None,
     ) -> Page[ShownMessage]:
         """List the messages of a conversation, oldest first."""
         ...
@@ -195,7 +201,14 @@ class Views(Group[Kind]):
     """What models are shown of a conversation."""
 
     @operation("GET /api/conversations/{conversation_id}/views")
-    def page(self, conversation_id: str, *, cursor: str | None = None, limit: int | None = None) -> ShownViews:
+    def page(
+        self,
+        conversation_id: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        archived: bool | None = None,
+    ) -> ShownViews:
         """List the views of a conversation, newest first. The first is the current one."""
         ...
 

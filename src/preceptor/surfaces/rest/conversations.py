@@ -10,7 +10,7 @@ from preceptor.domain.ids import ConversationId
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.engine.conversations import Wanted
-from preceptor.surfaces.rest.parameters import After, Cursor, Limit, Name
+from preceptor.surfaces.rest.parameters import After, Archived, Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import STREAM, everything, followed, for_users
 
@@ -43,7 +43,7 @@ async def page(
 async def get(
     conversation_id: Name,
     preceptor: ThePreceptor,
-    archived: Annotated[bool, Query(description="Also when it has been archived.")] = False,
+    archived: Archived = False,
 ) -> Conversation:
     """Read a conversation's title, status and metadata."""
     return await preceptor.conversations.get(ConversationId(conversation_id), archived=archived)
@@ -75,10 +75,11 @@ async def events(
     audience: Annotated[
         Literal["user", "system"], Query(description="What users see, or every row (needs `record:read`).")
     ] = "user",
+    archived: Archived = False,
 ) -> StreamingResponse:
     """Follow the conversation's log: what has happened, then what happens. One event is one committed row."""
-    await preceptor.conversations.get(ConversationId(conversation_id))
+    await preceptor.conversations.get(ConversationId(conversation_id), archived=archived)
     if audience == "system":
         preceptor.session.caller.require(Permission.RECORD_READ)
-    batches = preceptor.conversations.follow(ConversationId(conversation_id), after)
+    batches = preceptor.conversations.follow(ConversationId(conversation_id), after, archived=archived)
     return followed(request, batches, everything if audience == "system" else for_users)

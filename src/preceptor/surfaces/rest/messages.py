@@ -13,7 +13,7 @@ from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.audience import Audience
 from preceptor.engine.messages import Which
 from preceptor.surfaces.rest.answering import ANSWERS, answer, begun, directives_of, parts_of
-from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
+from preceptor.surfaces.rest.parameters import Archived, Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import SentMessage, ShownContext, ShownMessage, ShownPlan, TurnAnswer
 from preceptor.surfaces.rest.telling import JSON
@@ -34,7 +34,7 @@ async def send(conversation_id: Name, said: SentMessage, preceptor: ThePreceptor
 
 @router.get("/conversations/{conversation_id}/messages", response_model=Page[ShownMessage])
 @needs(Permission.CONVERSATION_READ)
-async def page(
+async def page(  # noqa: PLR0913, PLR0917 - what a query can say
     conversation_id: Name,
     preceptor: ThePreceptor,
     view: Annotated[
@@ -46,9 +46,11 @@ async def page(
     ] = Audience.USER,
     cursor: PlaceCursor = None,
     limit: Limit = 50,
+    archived: Archived = False,
 ) -> Response:
     """List the messages of a conversation, oldest first."""
-    found = await preceptor.messages.page(ConversationId(conversation_id), view, audience, cursor, limit)
+    here = ConversationId(conversation_id)
+    found = await preceptor.messages.page(here, view, audience, cursor, limit, archived=archived)
     return Response(msgspec.json.encode(found), media_type=JSON)
 
 

@@ -19,6 +19,7 @@ PlaceCursor = Annotated[
 Limit = Annotated[int, Query(description="How many at most.", ge=1, le=LARGEST_PAGE)]
 AnyLimit = Annotated[int | None, Query(description="How many at most; all without it.", ge=1, le=LARGEST_PAGE)]
 Name = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Archived = Annotated[bool, Query(description="Also when it has been archived.")]
 LabelName = Annotated[str, Path(pattern=LABEL_TEXT)]
 Position = Annotated[
     int, Query(description="Only events after this `seq`; beyond the last, only new ones.", ge=0, le=2**53)

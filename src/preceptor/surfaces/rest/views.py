@@ -10,7 +10,7 @@ from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.ownership import Permission
 from preceptor.engine.branching import Again
 from preceptor.surfaces.rest.answering import ANSWERS, answer, begun, directives_of, parts_of
-from preceptor.surfaces.rest.parameters import Limit, Name, PlaceCursor
+from preceptor.surfaces.rest.parameters import Archived, Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 from preceptor.surfaces.rest.shapes import AnsweredAgain, EditedMessage, TurnAnswer
 
@@ -21,10 +21,14 @@ LAST = AnsweredAgain()
 @router.get("/views")
 @needs(Permission.CONVERSATION_READ)
 async def page(
-    conversation_id: Name, preceptor: ThePreceptor, cursor: PlaceCursor = None, limit: Limit = 50
+    conversation_id: Name,
+    preceptor: ThePreceptor,
+    cursor: PlaceCursor = None,
+    limit: Limit = 50,
+    archived: Archived = False,
 ) -> ShownViews:
     """List the views of a conversation, newest first. The first is the current one."""
-    return await preceptor.views.page(ConversationId(conversation_id), cursor, limit)
+    return await preceptor.views.page(ConversationId(conversation_id), cursor, limit, archived=archived)
 
 
 @router.post("/views/{view_id}/restore", status_code=201)

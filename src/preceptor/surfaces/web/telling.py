@@ -47,7 +47,8 @@ async def frames(
     if after >= thread.seq and not any(one.running for one in thread.turns):
         yield DONE
         return
-    batches = request.app.state.streams.until_shutdown(preceptor.conversations.follow(conversation_id, after))
+    news = preceptor.conversations.follow(conversation_id, after, archived=True)
+    batches = request.app.state.streams.until_shutdown(news)
     async for batch in while_signed_in(request, batches):
         sent = b""
         for event in batch:
