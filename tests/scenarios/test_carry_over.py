@@ -12,7 +12,7 @@ from preceptor.domain.conversations.compaction import Dropping
 from preceptor.domain.conversations.view import Change
 from preceptor.domain.delegation import ClosedBy
 from preceptor.domain.ids import AgentId, ViewId
-from preceptor.domain.messages.directive import DelegateReasoning
+from preceptor.domain.messages.directive import INTERMEDIATE, DelegateReasoning
 from preceptor.domain.messages.message import Role, Text
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Prompt
@@ -121,6 +121,8 @@ async def test_what_works_for_a_specialist_that_works_for_the_agent_reaches_no_u
         await carrying(talk)
         answer = await talk.say()
         assert (answer.response, closings(await talk.turn(answer))) == ("Six.", [ClosedBy.FINAL, ClosedBy.ANSWERED])
+        _, *steps, _ = await talk.messages()
+        assert [INTERMEDIATE in step.directives for step in steps] == [True] * 6
 
 
 @covers("R22", "R29")

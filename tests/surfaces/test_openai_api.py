@@ -532,7 +532,15 @@ async def test_a_stream_ends_with_the_calls_that_are_the_clients(talk: Talk):
 
 async def test_a_specialists_work_is_not_streamed_to_a_client(talk: Talk):
     hand_over = Say("", (Called("delegate_internal_reasoning", {"agent_prompt": "You are an analyst."}),))
-    talk.script.lines += [hand_over, Say("SECRET WORK", (Called("return_control"),)), "The answer."]
+    unmarked = {"agent_prompt": "You add.", "mark_intermediate": False}
+    further = Say("SECRET HELP", (Called("delegate_internal_reasoning", unmarked),))
+    talk.script.lines += [
+        hand_over,
+        further,
+        "SECRET SUM",
+        Say("SECRET WORK", (Called("return_control"),)),
+        "The answer.",
+    ]
     answer = await post(talk, CHAT, {"messages": [user("Hi")], "stream": True})
     assert "SECRET" not in answer.text
     assert "The answer." in answer.text

@@ -272,9 +272,8 @@ class Run(msgspec.Struct, eq=False):
         kind: Kind = Kind.MESSAGE,
         call_id: CallId | None = None,
     ) -> Message:
-        """A message of this turn, marked as intermediate while a specialist speaks."""
-        speaker = lane.speaker
-        marks = (INTERMEDIATE,) if speaker is not None and speaker.mark_intermediate else ()
+        """A message of this turn, marked as intermediate while a specialist speaks, or another that it asked."""
+        marks = (INTERMEDIATE,) if any(span.mark_intermediate for span in self.turn.above(lane)) else ()
         unique = dict.fromkeys((*marks, *directives))
         return Message(
             id=message_id or MessageId(self.world.new_id()),

@@ -54,7 +54,7 @@ class Telling(msgspec.Struct):
             case Span() as span:
                 self.spans[span.span_id] = span
             case MessageStarted(span_id=str() as span_id, message_id=message_id):
-                if self.spans[span_id].mark_intermediate or self.spans[span_id].branch:
+                if self._hides(span_id):
                     self.hidden.add(message_id)
             case MessageDelta(thinking=False, message_id=message_id, text=text):
                 if self.at_once and message_id not in self.hidden:
@@ -67,6 +67,13 @@ class Telling(msgspec.Struct):
                 yield ended
             case _:
                 pass
+
+    def _hides(self, span_id: SpanId | None) -> bool:
+        """Whether what is said there is for whoever delegated, or for someone further up."""
+        if span_id is None:
+            return False
+        span = self.spans[span_id]
+        return span.mark_intermediate or span.branch or self._hides(span.parent)
 
     def _rest(self, ended: Ended) -> Iterator[Words]:
         message = ended.message
