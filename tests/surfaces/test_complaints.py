@@ -32,6 +32,11 @@ MESSAGES: dict[str, tuple[Json, str, str]] = {
         "Input should be one of 'text', 'attachment'",
     ),
     "a part without its text": ({"content": [{"type": "text"}]}, "/content/0/text", "Field required"),
+    "a part with something more": (
+        {"content": [{"type": "text", "text": "x", "mark": 1}]},
+        "/content/0/mark",
+        "Extra inputs are not permitted",
+    ),
     "a text that is none": (
         {"content": [{"type": "text", "text": 5}]},
         "/content/0/text",

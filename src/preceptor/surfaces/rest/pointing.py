@@ -31,12 +31,14 @@ def _pointed(body: object, said: ErrorDetails) -> dict[str, Any]:
 def _place(body: object, said: ErrorDetails) -> Place:
     """As far as the body has it; what is missing would be there."""
     place: list[int | str] = []
-    for step in said["loc"]:
+    way = said["loc"]
+    for number, step in enumerate(way, 1):
         inside = _inside(body)
-        if step in inside:
+        kind = step == inside.get("type") and number < len(way)  # a field may have the same name: a text has a text
+        if step in inside and not kind:
             body = inside[step]
             place.append(step)
-    return (*place, said["loc"][-1]) if said["type"] == "missing" else tuple(place)
+    return (*place, way[-1]) if said["type"] == "missing" else tuple(place)
 
 
 def _inside(body: object) -> dict[int | str, Any]:
