@@ -132,6 +132,53 @@ async def test_a_transaction_that_awaits_anything_else_is_refused_and_undone(
     assert await preceptor.session.read(lambda work: work.log.head(StreamId("s"))) is None
 
 
+async def test_while_a_long_transaction_is_carried_out_others_are_answered_and_see_nothing_of_it(preceptor: Preceptor):
+    under_way, looked = asyncio.Event(), asyncio.Event()
+
+    async def long(work: Work) -> int:
+        await work.log.start(StreamId("s"), HELLO)
+        under_way.set()
+        for _ in range(100_000):
+            [event] = await work.log.append(StreamId("s"), HELLO)
+            if looked.is_set():
+                return event.seq
+        raise AssertionError("nobody else had a turn")
+
+    async def seen(work: Work) -> int:
+        head = await work.log.head(StreamId("s"))
+        return head.seq if head is not None else 0
+
+    async def long_look(work: Work) -> set[int]:
+        return {await seen(work) for _ in range(300)}
+
+    writing = asyncio.create_task(preceptor.session.write(long))
+    await under_way.wait()
+    short = asyncio.create_task(preceptor.session.write(lambda work: work.log.start(StreamId("t"), HELLO)))
+    assert await asyncio.gather(*(preceptor.session.read(long_look) for _ in range(3))) == [{0}] * 3
+    looked.set()
+    assert (await writing, len(await short)) == (await preceptor.session.read(seen), 1)
+
+
+@on_sqlite
+async def test_a_long_transaction_that_fails_leaves_nothing_and_spoils_nothing_for_those_beside_it(
+    preceptor: Preceptor,
+):
+    async def long(work: Work) -> None:
+        await work.log.start(StreamId("s"), HELLO)
+        for _ in range(1000):
+            await work.log.append(StreamId("s"), HELLO)
+        raise Fault
+
+    beside = [preceptor.session.write(lambda work, n=n: work.log.start(StreamId(f"t{n}"), HELLO)) for n in range(3)]
+    told = await asyncio.gather(preceptor.session.write(long), *beside, return_exceptions=True)
+    assert [type(one) for one in told] == [Fault, list, list, list]
+    heads = [
+        await preceptor.session.read(lambda work, s=s: work.log.head(StreamId(s))) for s in ("s", "t0", "t1", "t2")
+    ]
+    assert [head and head.seq for head in heads] == [None, 1, 1, 1]
+    check(preceptor.settings.database, [])
+
+
 @on_sqlite
 async def test_the_write_ahead_log_is_folded_into_the_file_while_more_is_written_and_then_begins_anew(
     settings: Settings, monkeypatch: pytest.MonkeyPatch

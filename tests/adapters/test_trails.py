@@ -100,6 +100,28 @@ async def test_what_is_remembered_is_what_the_database_says_at_every_moment(
 
 
 @on_sqlite
+async def test_a_read_that_others_write_beside_does_not_say_what_it_saw_to_those_who_come_later(preceptor: Preceptor):
+    begun, over = asyncio.Event(), asyncio.Event()
+
+    async def long_look(work: Work) -> tuple[Head | None, Head | None]:
+        before = await work.log.head(ORG_STREAM)
+        begun.set()
+        for _ in range(1_000_000):
+            await work.orgs.page(None, 1)
+            if over.is_set():
+                return before, await work.log.head(ORG_STREAM)
+        raise AssertionError("nobody else had a turn")
+
+    looking = asyncio.create_task(preceptor.session.read(long_look))
+    await begun.wait()
+    [event] = await preceptor.session.write(lambda work: work.log.append(ORG_STREAM, NEWS))
+    over.set()
+    before, after = await looking
+    assert before == after
+    assert (await preceptor.session.read(look))[1].seq == event.seq
+
+
+@on_sqlite
 async def test_a_change_is_told_from_its_commit_on_and_never_before(
     preceptor: Preceptor, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,7 +1,12 @@
-"""Driving a transaction to its end without an event loop: on SQLite, where statements never wait."""
+"""Driving a transaction to its end: on SQLite, where statements never wait.
 
+One that is long is put aside between two statements, so that whoever else is there has a turn. It stays open meanwhile:
+nobody sees any of it before it is committed.
+"""
+
+import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,44 +19,76 @@ from preceptor.domain.errors import PreceptorError
 from preceptor.engine.ports import Program
 
 Result = TypeVar("Result")
+MANY = 100
+"""Statements after which others have a turn: a few milliseconds, with what is done between them."""
+
+
+class Pause:
+    """All that a transaction may await besides its unit of work, and only the unit of work awaits it."""
+
+    def __await__(self) -> "Generator[Pause]":
+        yield self
+
+
+PAUSE = Pause()
 
 
 class SqliteExecutor(msgspec.Struct):
-    """Never waits: a coroutine that awaits only this runs from start to end without an event loop."""
+    """Never waits: a coroutine that awaits only this needs no event loop to come to its end."""
 
     cursor: sqlite3.Cursor
     """One for all statements: what one finds is taken at once."""
     heads: Heads
     trails: Ends
+    writes: bool = False
+    """Whether it is the writer's, so that nothing it knows is changed by others."""
     wrote: bool = False
+    done: int = 0
+    """Statements since the transaction began."""
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
+        if self._long():
+            await PAUSE
         return self.cursor.execute(statement.sqlite, values).fetchall()
 
     async def run(self, statement: Statement, values: Row) -> int:
+        if self._long():
+            await PAUSE
         self.wrote = True
         return self.cursor.execute(statement.sqlite, values).rowcount
 
     async def put(self, statement: Statement, values: Row) -> None:
+        if self._long():
+            await PAUSE
         self.wrote = True
         self.cursor.execute(statement.sqlite, values)
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
+        if self._long():
+            await PAUSE
         self.wrote = True
         if len(rows) == 1:
             self.cursor.execute(statement.sqlite, rows[0])
         else:
             self.cursor.executemany(statement.sqlite, rows)
 
+    def _long(self) -> bool:
+        self.done += 1
+        return self.done % MANY == 0
 
-def run_through(program: Program[Result], work: SqlWork) -> Result:
-    """Drive a coroutine that only awaits its unit of work, which on SQLite never waits."""
+
+async def run_through(program: Program[Result], executor: SqliteExecutor, work: SqlWork) -> Result:
+    """Drive a coroutine that only awaits its unit of work."""
     coroutine: Any = program(work)
     try:
-        coroutine.send(None)
+        while coroutine.send(None) is PAUSE:
+            if not executor.writes:
+                executor.trails = {}  # others write meanwhile, and this goes on seeing what was
+            await asyncio.sleep(0)
     except StopIteration as done:
         return done.value
-    coroutine.close()
+    finally:
+        coroutine.close()
     raise AwaitedOutside
 
 

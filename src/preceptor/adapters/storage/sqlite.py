@@ -9,7 +9,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -96,7 +96,7 @@ class SqliteStore:
         self._loop = asyncio.get_running_loop()
         self._heads: Heads = {}
         self._trails = Trails()
-        self._executor = SqliteExecutor(self._writing.cursor(), self._heads, {})
+        self._executor = SqliteExecutor(self._writing.cursor(), self._heads, {}, writes=True)
         self._now = world.now()
         self._waiting: list[Job] = []
         self._bell: asyncio.Future[None] = self._loop.create_future()
@@ -111,13 +111,15 @@ class SqliteStore:
         try:
             connection = self._reader()
             connection.execute("BEGIN")
+            self._idle.remove(connection)
             try:
                 executor = SqliteExecutor(connection.cursor(), {}, self._trails.for_reading())
                 work = SqlWork(executor, owner.org_id, self._world.now())
-                return run_through(program, work)
+                return await run_through(program, executor, work)
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                self._idle.append(connection)
         except (sqlite3.Error, OSError) as error:
             raise of_sqlite(error) from error
 
@@ -159,12 +161,17 @@ class SqliteStore:
             connection.close()
 
     def _reader(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = connect(self.path)
+        """One of this thread's that nobody reads with: a long read lets others read meanwhile."""
+        if not self._idle:
+            connection = connect(self.path)
             connection.execute("PRAGMA query_only=ON")
             self._readers.append(connection)
-        return connection
+            self._idle.append(connection)
+        return self._idle[-1]
+
+    @property
+    def _idle(self) -> list[sqlite3.Connection]:
+        return self._local.__dict__.setdefault("idle", [])
 
     def _ring(self) -> None:
         if not self._bell.done():
@@ -213,7 +220,7 @@ class SqliteStore:
             return False
         return True
 
-    async def _transact(self, batch: list[Job], step: Callable[[Job], None]) -> None:
+    async def _transact(self, batch: list[Job], step: Callable[[Job], Awaitable[None]]) -> None:
         if len(self._heads) > MOST_HEADS:
             self._heads.clear()
         reach("sqlite.begin")
@@ -221,7 +228,7 @@ class SqliteStore:
         self._now = self._world.now()
         self._executor.trails = self._trails.for_writing()
         for job in batch:
-            step(job)
+            await step(job)
             reach("sqlite.step")
         reach("sqlite.before-commit")
         await self._flushed("COMMIT")
@@ -265,13 +272,13 @@ class SqliteStore:
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
 
-    def _step(self, job: Job) -> None:
+    async def _step(self, job: Job) -> None:
         """One transaction of the batch. One that fails before it wrote anything leaves nothing to undo."""
         executor = self._executor
-        executor.wrote = False
+        executor.wrote, executor.done = False, 0
         work = SqlWork(executor, job.owner.org_id, self._now)
         try:
-            job.result, job.error = run_through(job.program, work), None
+            job.result, job.error = await run_through(job.program, executor, work), None
             job.grown = work.grown
         except Exception as error:
             if not self._writing.in_transaction:
@@ -280,11 +287,11 @@ class SqliteStore:
                 raise Spoiled from error
             job.error = _typed(error)
 
-    def _careful_step(self, job: Job) -> None:
+    async def _careful_step(self, job: Job) -> None:
         """The same, undone alone if it fails alone. Savepoints cost half as much again."""
         self._writing.execute("SAVEPOINT job")
         try:
-            self._step(job)
+            await self._step(job)
         except Spoiled as spoiled:
             self._heads.clear()
             self._trails.forget()
