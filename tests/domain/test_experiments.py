@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from preceptor.domain.experiments.assigning import Arm, arm_of, place
-from preceptor.domain.experiments.experiment import EngineSettings, Guardrail, NewExperiment, SettingArms
+from preceptor.domain.experiments.experiment import EngineSettings, Guardrail, NewExperiment, Power, SettingArms
 from preceptor.domain.experiments.exposure import Enrolment, arm_shown, versions_in
 from preceptor.domain.experiments.forecast import forecast
 from preceptor.domain.experiments.phrases import PHRASES
@@ -165,6 +165,28 @@ def test_a_forecast_says_before_the_start_whether_it_can_ever_decide():
     known["deviation"] = None
     unknown = forecast(**known, per_day=10.0)
     assert unknown.in_standard_deviations
+
+
+def test_how_long_it_takes_is_not_told_by_the_traffic_of_seconds():
+    ratings = {Arm.CONTROL: rated(3, 10), Arm.VARIANT: rated(3, 10)}
+    unforeseen = forecast(split=0.5, duration=7.0, effect=None, deviation=1.0, per_day=None)
+
+    def after(**time: float) -> Power:
+        tallies = [
+            talked(f"{arm} {n}", arm, {"rating": one}) for arm, all_ in ratings.items() for n, one in enumerate(all_)
+        ]
+        return analyse(experiment(power=unforeseen), tallies, EPOCH + timedelta(**time)).power
+
+    early, known = after(seconds=5), after(days=2)
+    assert (early.units_per_day, early.days_to_decision, early.decides_in_time, early.mde) == (None,) * 4
+    assert early.sentence == PHRASES.say("en", "power_not_yet", needed="1600")
+    assert (known.units_per_day, known.units_planned) == (10.0, 70)
+    assert known.days_to_decision == pytest.approx((known.units_needed - 20) / 10, abs=0.06)
+
+
+def test_in_its_first_day_an_experiment_is_foreseen_by_the_traffic_there_was_before():
+    results = analyse(experiment(planned=70), [talked("a", Arm.CONTROL, {"rating": 3.0})], EPOCH + timedelta(hours=1))
+    assert results.power.units_per_day == 10.0
 
 
 def test_an_arm_is_known_by_the_version_that_a_prompt_shows_and_only_by_that():

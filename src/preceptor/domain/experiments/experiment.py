@@ -149,7 +149,7 @@ class Power(Value):
     units_planned: int | None = Field(description="By the end, at the present traffic.")
     units_needed: int = Field(description="For the effect that is looked for.")
     units_per_day: float | None
-    days_to_decision: float | None
+    days_to_decision: float | None = Field(description="At the present traffic; null while there is too little of it.")
     decides_in_time: bool | None
     sentence: str
 

@@ -35,7 +35,7 @@ def forecast(  # noqa: PLR0913 - all by name
         units_per_day=per_day,
         days_to_decision=days,
         decides_in_time=in_time,
-        sentence=_sentence(needed, days, duration, language, in_time=in_time),
+        sentence=_sentence(needed, days, duration, language, in_time=in_time, begun=units > 0),
     )
 
 
@@ -45,9 +45,11 @@ def retold(power: Power, duration: float, language: str) -> Power:
     return power.model_copy(update={"sentence": _sentence(needed, days, duration, language, in_time=in_time)})
 
 
-def _sentence(needed: int, days: float | None, duration: float, language: str, *, in_time: bool | None) -> str:
+def _sentence(
+    needed: int, days: float | None, duration: float, language: str, *, in_time: bool | None, begun: bool = False
+) -> str:
     if days is None:
-        return PHRASES.say(language, "power_unknown", needed=_about(needed))
+        return PHRASES.say(language, "power_not_yet" if begun else "power_unknown", needed=_about(needed))
     key = "power_in_time" if in_time else "power_too_late"
     return PHRASES.say(
         language, key, needed=_about(needed), days=f"{max(1, math.ceil(days))}", duration=f"{duration:g}"

@@ -17,6 +17,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "crossover": (),
     "rendered_mismatch": (),
     "power_unknown": ("needed",),
+    "power_not_yet": ("needed",),
     "power_in_time": ("needed", "days"),
     "power_too_late": ("needed", "days", "duration"),
 }
@@ -38,6 +39,9 @@ PHRASES = Catalogue(
             "power_unknown": (
                 "It needs about {{needed}} units to decide. How long that takes is not known: "
                 "there was no traffic of late."
+            ),
+            "power_not_yet": (
+                "It needs about {{needed}} units to decide. How long that takes can be told after a day of traffic."
             ),
             "power_in_time": "It needs about {{needed}} units to decide. Days at the present traffic: about {{days}}.",
             "power_too_late": (
@@ -61,6 +65,9 @@ PHRASES = Catalogue(
                 "Для вывода нужно около {{needed}} единиц. Сколько это займёт, неизвестно: "
                 "в последнее время обращений не было."
             ),
+            "power_not_yet": (
+                "Для вывода нужно около {{needed}} единиц. Сколько это займёт, станет ясно через сутки после начала."
+            ),
             "power_in_time": (
                 "Для вывода нужно около {{needed}} единиц: около {{days}} дн. при нынешнем потоке обращений."
             ),
@@ -83,6 +90,9 @@ PHRASES = Catalogue(
             "rendered_mismatch": "một số lượt đã hiển thị nội dung khác với nội dung được chỉ định",
             "power_unknown": (
                 "Cần khoảng {{needed}} đơn vị để kết luận. Không biết mất bao lâu: gần đây không có lượt nào."
+            ),
+            "power_not_yet": (
+                "Cần khoảng {{needed}} đơn vị để kết luận. Sau một ngày có lượt mới biết được mất bao lâu."
             ),
             "power_in_time": ("Cần khoảng {{needed}} đơn vị để kết luận: khoảng {{days}} ngày với lưu lượng hiện nay."),
             "power_too_late": (

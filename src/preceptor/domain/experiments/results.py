@@ -19,6 +19,8 @@ from preceptor.domain.value import Value
 
 LEAST = 50
 """Units of each arm before anything is decided: the intervals hold for samples that are not tiny."""
+A_DAY = timedelta(days=1)
+"""The traffic of less says little of the traffic there will be."""
 
 
 Role = Literal["primary", "guardrail", "other"]
@@ -129,7 +131,7 @@ def analyse(experiment: Experiment, tallies: Iterable[Tally], now: datetime, lan
         health=health,
         arms=tuple(_arm(arm, every, shown, measured) for arm in Arm),
         effects=effects,
-        power=_power(experiment, primary, len(shown), now, language),
+        power=_power(experiment, primary, now, language),
         verdict=verdict_of(experiment, health, effects, primary.enough, language),
     )
 
@@ -234,12 +236,13 @@ def _decided(primary: Effect) -> Literal["variant_better", "control_better"] | N
     return "variant_better" if (valid.low > 0.0) is primary.higher_is_better else "control_better"
 
 
-def _power(experiment: Experiment, primary: _Measured, shown: int, now: datetime, language: str) -> Power:
-    """What it can show, by what is known now: the traffic and the spread since it started."""
+def _power(experiment: Experiment, primary: _Measured, now: datetime, language: str) -> Power:
+    """What it can show, by what is known now: the spread since it started and, after a day, the traffic since then."""
     began = experiment.started_at
     if began is None or primary.found is None:
         return retold(experiment.power, experiment.duration, language)
-    days = max((min(now, experiment.ended_at or now) - began) / timedelta(days=1), 1e-9)
+    ran = min(now, experiment.ended_at or now) - began
+    long_enough = ran >= min(A_DAY, experiment.lasts)
     sizes = primary.control.size - 1, primary.variant.size - 1
     pooled = (sizes[0] * primary.control.variance + sizes[1] * primary.variant.variance) / sum(sizes)
     return forecast(
@@ -247,7 +250,7 @@ def _power(experiment: Experiment, primary: _Measured, shown: int, now: datetime
         duration=experiment.duration,
         effect=experiment.minimum_effect,
         deviation=math.sqrt(pooled) or None,
-        per_day=primary.units / days if shown else None,
+        per_day=primary.units / (ran / A_DAY) if long_enough else experiment.power.units_per_day,
         units=primary.units,
         language=language,
     )
