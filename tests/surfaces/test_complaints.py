@@ -64,7 +64,7 @@ COMPACTIONS: dict[str, tuple[Json, str, str]] = {
     "a text for what is left out": (
         {"strategy": "drop", "intermediate": True, "text": "x"},
         "/text",
-        "Extra inputs are not permitted",
+        "There is no such field here",
     ),
 }
 
@@ -104,6 +104,12 @@ LOOKS: dict[str, tuple[str, Json, str, str]] = {
     "a user": ("users", {"userId": "Ann Lee", "name": "Ann", "role": "viewer"}, "/userId", "Write up to 128 Latin"),
     "an organisation": ("orgs", {"orgId": "ACME", "name": "ACME"}, "/orgId", "Write up to 63 small Latin letters"),
     "a provider": ("providers", {"providerId": "Ours", "kind": "openai"}, "/providerId", "Write up to 32 small Latin"),
+    "a metric": (
+        "conversations/x/outcome",
+        {"metric": "How good?", "value": 1},
+        "/metric",
+        "Write up to 64 Latin letters",
+    ),
     "an address": (
         "webhooks",
         {"url": "hooks.example"},
@@ -129,3 +135,39 @@ async def test_a_value_of_no_possible_type_is_told_of_each(settings: Settings):
             {"path": "/content", "message": "Input should be a valid string"},
             {"path": "/content", "message": "Input should be a valid array"},
         ]
+
+
+UNKNOWN: dict[str, tuple[str, Json, str, str]] = {
+    "in what an agent departs in": (
+        "agents/assistant/instructions",
+        {"instructionId": "x", "customizations": {"tone": "formal"}},
+        "/customizations/tone",
+        "There is no such field. It takes additionalGuidelines, disabledConstraints, reason",
+    ),
+    "misspelled": (
+        "agents/assistant/instructions",
+        {"instructionId": "x", "customizations": {"additional_guidelines": ["x"]}},
+        "/customizations/additional_guidelines",
+        "There is no such field. Perhaps additionalGuidelines was meant",
+    ),
+    "in an item of a list": (
+        "instructions",
+        {"name": "x", "type": "task", "content": {"steps": [{"order": 1, "name": "a", "description": "", "after": 2}]}},
+        "/content/steps/0/after",
+        "There is no such field. It takes order, name, description, optional",
+    ),
+    "among many": ("agents", {"name": "x", "colour": "red"}, "/colour", "There is no such field here"),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "where", "message"), UNKNOWN.values(), ids=UNKNOWN)
+async def test_a_field_that_is_not_known_is_told_with_those_that_are(
+    client: httpx2.AsyncClient, path: str, body: Json, where: str, message: str
+):
+    says(await client.post(f"/api/{path}", json=body), where, message)
+
+
+@pytest.mark.parametrize("value", ["yes", None, [1], {}, 1e12, "4"])
+async def test_an_outcome_of_the_wrong_kind_is_told_what_it_may_be(client: httpx2.AsyncClient, value: Any):
+    answer = await client.post("/api/conversations/x/outcome", json={"metric": "csat", "value": value})
+    says(answer, "/value", "Say true or false, or a number from -1000000000 to 1000000000")

@@ -8,7 +8,8 @@ from pydantic import StringConstraints
 
 from preceptor.domain.experiments.assigning import Arm
 
-MetricName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")]
+METRIC_TEXT = r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$"
+MetricName = Annotated[str, StringConstraints(pattern=METRIC_TEXT)]
 RATING, RESOLUTION = "rating", "resolution"
 NOTHING = 0.0, 0
 

@@ -1,20 +1,30 @@
 """What people send about conversations, and what they read of experiments besides results."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError, WrapValidator
 
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.metrics import COMPUTED, MetricName, Tally, metric_of
 from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.value import FROM_JSON, Value
 
+LARGEST = 1_000_000_000
+
+
+def _said(given: Any, check: Callable[[Any], Any]) -> Any:
+    try:
+        return check(given)
+    except ValidationError:
+        raise ValueError(f"Say true or false, or a number from -{LARGEST} to {LARGEST}") from None
+
 
 class NewOutcome(Value):
     """What became of a conversation: `{"metric": "resolution", "value": true}`, or a number by a name of your own."""
 
     metric: MetricName
-    value: bool | Annotated[float, Field(ge=-1e9, le=1e9)]
+    value: Annotated[bool | Annotated[float, Field(ge=-LARGEST, le=LARGEST)], WrapValidator(_said)]
 
 
 class Outcome(NewOutcome):

@@ -53,10 +53,10 @@ async def _read(request: Request, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
+def parse(request: Request, body: bytes, told: TypeAdapter[Any], kind: object) -> object:
     """Read the JSON, then make the value it tells, strictly: a number is no date, and a field has one name."""
-    kind = first(request, b"content-type")
-    if kind != JSON and not _is_json(kind.partition(";")[0].strip().lower()):
+    media = first(request, b"content-type")
+    if media != JSON and not _is_json(media.partition(";")[0].strip().lower()):
         raise UnsupportedMediaType
     if first(request, b"content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType
@@ -64,9 +64,9 @@ def parse(request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
     try:
         return told.validate_json(body, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
-        said = pointed(document, error.errors(include_url=False, include_input=False))
+        said = pointed(document, error.errors(include_url=False, include_input=False), kind)
         raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in said]) from None
 
 
-def _is_json(kind: str) -> bool:
-    return kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))
+def _is_json(media: str) -> bool:
+    return media == JSON or (media.startswith("application/") and media.endswith("+json"))

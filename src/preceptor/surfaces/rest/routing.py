@@ -152,7 +152,9 @@ class Operation(APIRoute):
             raise FileTooLarge(gate.max_file) from None
 
     def _parsed(self, request: Request, body: bytes, told: TypeAdapter[Any]) -> object:
-        return files.read(request.headers.get("content-type", ""), body) if self.file else parse(request, body, told)
+        if self.file or self.body_field is None:
+            return files.read(request.headers.get("content-type", ""), body)
+        return parse(request, body, told, self.body_field.field_info.annotation)
 
 
 def _reader(body: FieldInfo) -> TypeAdapter[Any]:
