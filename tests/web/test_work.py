@@ -5,6 +5,7 @@ import re
 from collections.abc import Generator
 from typing import Any
 
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -118,6 +119,20 @@ def test_an_agent_is_compared_with_what_it_is_told_in_an_arm(site: Site, tab: Pa
     tab.get_by_role("button", name="Show", exact=True).click()
     expect(tab.locator(".diff del").first).to_have_text("professional")
     expect(tab.locator(".diff ins").first).to_have_text("friendly")
+
+
+def test_what_cannot_be_done_with_an_experiment_is_told_on_its_page_with_its_own_status(site: Site):
+    draft, made = experiment(site, status="draft")
+    over, _ = experiment(site)
+    site.api("POST", f"{PATH}/{over['experimentId']}/stop")
+    site.api("POST", f"/api/instructions/{made.versions[1]}/status", json={"status": "deprecated"})
+    site.api("POST", f"/api/instructions/{made.versions[1]}/status", json={"status": "archived"})
+    cookie = f"{site.cookies[0]['name']}={site.cookies[0]['value']}"
+    with httpx2.Client(base_url=site.url, headers={"cookie": cookie}, trust_env=False, timeout=30) as client:
+        for one, verb, status in ((draft, "start", 409), (draft, "stop", 409), (over, "promote", 422)):
+            answer = client.post(f"/experiments/{one['experimentId']}/{verb}", data={"arm": "neither"})
+            assert (answer.status_code, answer.text.count('role="alert"')) == (status, 1), verb
+            assert "Friendlier</h1>" in answer.text
 
 
 def test_a_design_that_cannot_be_comes_back_with_the_reason(site: Site):

@@ -18,6 +18,7 @@ from preceptor.domain.ownership import Permission
 from preceptor.engine.experiments import Experiments
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
+from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, further, look, page, with_query
@@ -98,8 +99,11 @@ async def start(experiment_id: Name, request: Request, preceptor: ThePreceptor) 
 
 @router.post("/{experiment_id}/stop")
 @needs(Permission.EXPERIMENT_RUN)
-async def stop(experiment_id: Name, preceptor: ThePreceptor) -> Response:
-    await preceptor.experiments.stop(ExperimentId(experiment_id))
+async def stop(experiment_id: Name, request: Request, preceptor: ThePreceptor) -> Response:
+    try:
+        await preceptor.experiments.stop(ExperimentId(experiment_id))
+    except PreceptorError as error:
+        return await _page(request, preceptor, experiment_id, problem=error)
     return RedirectResponse(f"/experiments/{experiment_id}", 303)
 
 
@@ -107,13 +111,12 @@ async def stop(experiment_id: Name, preceptor: ThePreceptor) -> Response:
 @needs(Permission.EXPERIMENT_RUN)
 async def promote(experiment_id: Name, request: Request, preceptor: ThePreceptor, form: TheForm) -> Response:
     """Show what it would change or, with `do=save`, make it so."""
-    if form.one("arm") not in set(Arm):
-        raise Invalid(msg("Say which arm is to be promoted: control or variant."))
-    arm = Arm(form.one("arm"))
     try:
+        if form.one("arm") not in set(Arm):
+            raise Invalid(msg("Say which arm is to be promoted: control or variant."))
         if form.one("do") != "save":
-            return await _page(request, preceptor, experiment_id, promoting=arm)
-        await preceptor.experiments.promote(ExperimentId(experiment_id), arm)
+            return await _page(request, preceptor, experiment_id, promoting=Arm(form.one("arm")))
+        await preceptor.experiments.promote(ExperimentId(experiment_id), Arm(form.one("arm")))
     except PreceptorError as error:
         return await _page(request, preceptor, experiment_id, problem=error)
     return RedirectResponse(f"/experiments/{experiment_id}", 303)
@@ -168,7 +171,7 @@ async def _page(
     return page(
         request,
         "experiment.html",
-        status=409 if problem else 200,
+        status=status_of(problem),
         here="experiments",
         call=Call(f"{API}/{experiment_id}/results"),
         it=experiment,
