@@ -80,6 +80,14 @@ class Limit(History):
             sums.pop()
 
 
+def take_back(tape: ArrayTape) -> None:
+    """As it was before its newest entry, which is not pinned."""
+    for sums in (tape.loose, tape.counts, tape.spans, tape.payloads, tape.lean, tape.analyses, tape.tools):
+        sums.pop()
+    tape.pop()
+    tape.said -= 1
+
+
 class Ours(History):
     def fill(self) -> None:
         roles = (Role.USER, Role.ASSISTANT)
@@ -96,7 +104,7 @@ class Ours(History):
         for _ in range(count):
             tape.append(entry(len(tape), self.count(self.new()), Role.USER))
             self.kept = len(self.cut().kept)
-            tape.take_back()
+            take_back(tape)
 
 
 class Hundredfold(Ours):
@@ -112,7 +120,7 @@ class Sticky(Ours):
         self.tape.append(entry(len(self.tape), self.count(NEW), Role.USER))
         self.limits = Limits(max_tokens=BUDGET, low_water=0.9)
         self.state = plan(self.tape, self.limits, self.costs).state
-        self.tape.take_back()
+        take_back(self.tape)
 
     def cut(self) -> Cut:
         return plan(self.tape, self.limits, self.costs, self.state)

@@ -25,7 +25,7 @@ from preceptor.domain.experiments.distributions import (
     student_quantile,
     student_two_sided,
 )
-from preceptor.domain.experiments.power import POWER, detectable, fixed_units_needed, units_needed
+from preceptor.domain.experiments.power import POWER, detectable, units_needed
 
 scipy: Any = import_module("scipy.stats")
 special: Any = import_module("scipy.special")
@@ -131,18 +131,22 @@ def test_a_split_of_52_to_48_among_ten_thousand_is_found():
 
 
 @pytest.mark.parametrize(("effect", "split"), [(0.1, 0.5), (0.3, 0.5), (0.2, 0.2), (0.05, 0.9)])
-def test_the_size_for_one_look_is_statsmodels(effect: float, split: float):
-    solved = planning.NormalIndPower().solve_power(
-        effect, nobs1=None, alpha=ALPHA / 2, power=POWER, ratio=split / (1 - split), alternative="larger"
-    )
-    assert fixed_units_needed(effect, 1.0, split) == math.ceil(round(solved / (1 - split), 6))
+def test_the_size_for_every_look_is_statsmodels_for_one_look_at_a_stricter_level(effect: float, split: float):
+    def solved(alpha: float) -> float:
+        size = planning.NormalIndPower().solve_power(
+            effect, nobs1=None, alpha=alpha / 2, power=POWER, ratio=split / (1 - split), alternative="larger"
+        )
+        return size / (1 - split)
+
+    strict = normal_two_sided(stretch(1, 1))
+    assert strict < ALPHA
+    assert units_needed(effect, 1.0, split) == math.ceil(round(solved(strict), 6)) > solved(ALPHA)
 
 
 @pytest.mark.parametrize(("effect", "split"), [(0.1, 0.5), (0.3, 0.2)])
 def test_what_a_size_can_show_is_the_effect_that_it_is_needed_for(effect: float, split: float):
     units = units_needed(effect, 2.0, split)
     assert detectable(units, 2.0, split) <= effect < detectable(units - 1, 2.0, split)
-    assert units > fixed_units_needed(effect, 2.0, split)
 
 
 def test_an_interval_for_every_look_is_wider_and_is_narrowest_about_where_it_was_planned():

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preceptor.domain.messages.message import Attachment, Role, Text, Thinking, ToolCall, ToolResult
-from preceptor.wire.openai_client import FOREIGN_PART, NotAMessage, Said, said_by_client, told_to_client
+from preceptor.wire.openai_client import FOREIGN_PART, NotAMessage, Said, said_by_client
 from tests.wire.prompts import message
+from tests.wire.told_back import told_to_client
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 SPOKEN = TEXTS.filter(bool)
@@ -159,13 +160,11 @@ def test_the_older_form_of_calls_is_understood():
     ]
 
 
-def test_what_we_have_no_word_for_is_kept_whole_and_ours_is_named():
+def test_what_we_have_no_word_for_is_kept_whole():
     sound = {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}
     (said,) = said_by_client([{"role": "user", "content": [sound]}])
     assert [part.media_type for part in said.parts if isinstance(part, Attachment)] == [FOREIGN_PART]
     assert told_to_client([said]) == [{"role": "user", "content": [sound]}]
-    ours = Said(Role.USER, (Text("See"), Attachment("a1", "text/plain", "notes.txt")))
-    assert told_to_client([ours])[0]["content"][1] == {"type": "text", "text": "[attachment: notes.txt (text/plain)]"}
 
 
 NO_MESSAGES: list[Any] = [

@@ -1,8 +1,8 @@
-"""Lists of messages as clients of OpenAI's format send and read them. A client is not trusted: only what was said is
+"""Lists of messages as clients of OpenAI's format send them. A client is not trusted: only what was said is
 taken over, and what cannot be understood is refused. Histories that carry our own fields are `openai_messages`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,14 +12,12 @@ from preceptor.domain.errors import Invalid
 from preceptor.domain.messages.message import (
     AnyPart,
     Attachment,
-    Message,
     Role,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
 )
-from preceptor.wire.openai_chat import arguments_of
 from preceptor.wire.openai_pieces import fields_of, mended, read_object, text_of
 
 FOREIGN_PART = "application/vnd.openai.content-part+json"
@@ -42,11 +40,6 @@ class NotAMessage(Invalid):
     sentence: str = "One of the messages cannot be understood. Send a list of messages with `role` and `content`."
 
 
-def told_to_client(messages: Iterable[Message | Said]) -> list[dict[str, Any]]:
-    """Each tool result becomes a message of its own; otherwise one message of ours is one of theirs."""
-    return [made for message in messages for made in _outgoing(message)]
-
-
 def said_by_client(messages: Sequence[Any]) -> list[Said]:
     """Neighbours are never merged. A role that is not theirs becomes a user's words with `[role] ` before them."""
     names: dict[str, str] = {}
@@ -56,52 +49,6 @@ def said_by_client(messages: Sequence[Any]) -> list[Said]:
         names.update((part.id, part.name) for part in one.parts if isinstance(part, ToolCall))
         said.append(one)
     return said
-
-
-def _outgoing(message: Message | Said) -> list[dict[str, Any]]:
-    results = [part for part in message.parts if isinstance(part, ToolResult)]
-    made: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": result.tool_call_id, "content": result.content} for result in results
-    ]
-    if len(results) == len(message.parts) and results:
-        return made
-    role = "user" if message.role is Role.TOOL else str(message.role)
-    one: dict[str, Any] = {"role": role, "content": _content(message.parts)}
-    if isinstance(message, Said) and message.name:
-        one["name"] = message.name
-    calls = [part for part in message.parts if isinstance(part, ToolCall)]
-    if thinking := "".join(part.text for part in message.parts if isinstance(part, Thinking)):
-        one["reasoning_content"] = thinking
-    if calls:
-        one["content"] = one["content"] or None
-        one["tool_calls"] = [_call(call) for call in calls]
-    return [*made, one]
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    arguments = arguments_of(call) if call.malformed is None else call.malformed
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
-def _content(parts: Sequence[AnyPart]) -> Any:
-    shown = [part for part in parts if isinstance(part, Text | Attachment)]
-    match shown:
-        case []:
-            return ""
-        case [Text(text=text)]:
-            return text
-        case _:
-            return [_content_part(part) for part in shown]
-
-
-def _content_part(part: Text | Attachment) -> Any:
-    match part:
-        case Text(text=text):
-            return {"type": "text", "text": text}
-        case Attachment(attachment_id=whole, media_type=kind) if kind == FOREIGN_PART:
-            return orjson.loads(whole)
-        case Attachment(name=name, media_type=kind):
-            return {"type": "text", "text": f"[attachment: {name} ({kind})]"}
 
 
 def _incoming(message: dict[str, Any], place: int, names: dict[str, str]) -> Said:

@@ -2,7 +2,7 @@
 
 import math
 
-from preceptor.domain.experiments.comparing import ALPHA, stretch
+from preceptor.domain.experiments.comparing import stretch
 from preceptor.domain.experiments.distributions import normal_quantile
 
 POWER = 0.8
@@ -26,10 +26,4 @@ def detectable(units: float, deviation: float, split: float, planned: float | No
 def units_needed(effect: float, deviation: float, split: float) -> int:
     """How many units, in both arms together, show a difference as large as `effect` with a power of 80 %."""
     reach = stretch(1, 1) + normal_quantile(POWER)
-    return math.ceil((reach * deviation / effect) ** 2 * _spread(split))
-
-
-def fixed_units_needed(effect: float, deviation: float, split: float, alpha: float = ALPHA) -> int:
-    """The same for those who look once, at the end."""
-    reach = normal_quantile(1 - alpha / 2) + normal_quantile(POWER)
     return math.ceil((reach * deviation / effect) ** 2 * _spread(split))

@@ -144,14 +144,6 @@ class ArrayTape(list[Entry]):
         self.analyses.append(self.analyses[-1] + entry.analysis)
         self.tools.append(self.tools[-1] + (1 if entry.calls or entry.results else 0))
 
-    def take_back(self) -> Entry:
-        """Take the newest back. It must not be pinned."""
-        for sums in (self.loose, self.counts, self.spans, self.payloads, self.lean, self.analyses, self.tools):
-            sums.pop()
-        entry = self.pop()
-        self.said -= entry.role is not _SYSTEM
-        return entry
-
     def find(self, seq: int) -> int:
         at = seq - self[0].seq if self else 0  # where it is, if no number is missing
         if 0 <= at < len(self) and self[at].seq == seq:

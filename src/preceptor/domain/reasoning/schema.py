@@ -97,8 +97,6 @@ _FIELDS = (
     ),
 )
 
-FIELD_NAMES = tuple(field.name for field in _FIELDS)
-
 
 def tool_description() -> str:
     return _PURPOSE
