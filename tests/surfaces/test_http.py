@@ -143,15 +143,21 @@ async def test_without_authentication_a_page_of_another_site_gets_nothing_done(t
     async with open_preceptor(settings) as preceptor, client_of(preceptor, {}) as browser:
         made = (await browser.post("/api/conversations", json={"agentId": "assistant"})).json()["conversationId"]
         before = rows(preceptor)
-        for origin in ("https://evil.example", "http://127.0.0.1.evil.example", "null", "http://[evil"):
+        for origin in (
+            "https://evil.example",
+            "http://127.0.0.1.evil.example",
+            "http://127.0.0.1:8080",
+            "null",
+            "http://[evil",
+        ):
             stranger = {"Origin": origin}
             erased = await browser.post(f"/api/conversations/{made}/erase", headers=stranger)
             sent = await browser.post("/api/attachments", files={"file": ("a.txt", b"x")}, headers=stranger)
             for answer in (erased, sent):
                 problem(answer, 403, "forbidden")
         assert rows(preceptor) == before
-        own = await browser.post("/api/sign-in-links", headers={"Origin": "http://127.0.0.1:3003"})
-        assert own.status_code == 201
+        own = {"Origin": "http://127.0.0.1:3003", "Host": "127.0.0.1:3003"}
+        assert (await browser.post("/api/sign-in-links", headers=own)).status_code == 201
 
 
 @covers("S27")

@@ -214,6 +214,7 @@ async def test_only_active_instructions_are_prompts_and_gaps_are_arguments(talk:
         ({"Origin": "null"}, 403, "forbidden"),
         ({"Origin": "http://[evil"}, 403, "forbidden"),
         ({"Origin": "http://127.0.0.1.evil.example"}, 403, "forbidden"),
+        ({"Origin": "http://127.0.0.1:8080"}, 403, "forbidden"),
         ({"Host": "evil.example"}, 400, "wrong_host"),
         ({"Mcp-Session-Id": "someone-elses"}, 404, "not_found"),
         ({"Authorization": "Bearer nothing"}, 401, "unauthenticated"),
@@ -226,7 +227,8 @@ async def test_pages_of_other_sites_and_sessions_of_others_get_nothing(
     answer = await speak(talk, "tools/call", headers, name="send_message", arguments={"message": "Hi"})
     problem(answer, status, code)
     assert rows(talk.preceptor) == before
-    assert (await speak(talk, "tools/list", {"Origin": "http://127.0.0.1:3003"})).status_code == 200
+    own = {"Origin": "http://127.0.0.1:3003", "Host": "127.0.0.1:3003"}
+    assert (await speak(talk, "tools/list", own)).status_code == 200
 
 
 async def test_there_is_nothing_to_listen_to_or_to_delete_without_a_session(talk: Talk):

@@ -196,6 +196,33 @@ def test_a_host_of_another_machine_is_named_with_the_way_out(tmp_path: Path):
     assert "PRECEPTOR_HOST" in in_one_line(ask(tmp_path, "serve", PRECEPTOR_HOST="192.0.2.1"))
 
 
+@covers("S27")
+def test_without_authentication_a_page_that_this_machine_serves_on_another_port_gets_nothing_done(tmp_path: Path):
+    names = "127.0.0.1,localhost,ai.example"
+    with serving(tmp_path, PRECEPTOR_AUTH="off", PRECEPTOR_ALLOWED_HOSTS=names) as open_to_all:
+        port = urlsplit(open_to_all.url).port
+        refused = (
+            {"Origin": "http://127.0.0.1:1"},
+            {"Origin": "http://127.0.0.1"},
+            {"Origin": f"http://localhost:{port}"},
+            {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": "same-site"},
+            {"Origin": "http://ai.example.evil.example"},
+        )
+        taken = (
+            {},
+            {"Origin": open_to_all.url},
+            {"Origin": f"http://localhost:{port}", "Host": f"localhost:{port}"},
+            {"Origin": "https://ai.example"},
+            {"Origin": "http://localhost:5173", "Sec-Fetch-Site": "same-origin"},
+        )
+        with httpx2.Client(base_url=open_to_all.url, trust_env=False) as browser:
+            for path in ("/api/sign-in-links", "/start/demo"):
+                for headers in refused:
+                    assert browser.post(path, headers=headers).status_code == 403, (path, headers)
+            for headers in taken:
+                assert browser.post("/api/sign-in-links", headers=headers).status_code == 201, headers
+
+
 def test_answers_do_not_name_the_server_software(served: Served):
     assert "server" not in httpx2.get(f"{served.url}/healthz", trust_env=False).headers
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -10,8 +10,8 @@ from preceptor.adapters.oidc import OidcVerifier
 from preceptor.app import Preceptor
 from preceptor.domain.errors import Refused, Unauthenticated
 from preceptor.domain.ownership import Caller, installation_admin
-from preceptor.settings import Auth
-from preceptor.surfaces.hosts import host_name
+from preceptor.settings import LOOPBACK, Auth
+from preceptor.surfaces.hosts import from_elsewhere, host_name
 
 REMEMBERED = 1.0
 """Seconds a credential is trusted without asking the database again: the longest a revoked key lives elsewhere."""
@@ -24,7 +24,10 @@ class ForeignOrigin(Refused):
     needs: str = ""
 
     def __str__(self) -> str:
-        return "This comes from a page of another site. Add its host to PRECEPTOR_ALLOWED_HOSTS if you trust it."
+        return (
+            "This comes from a page of another site or port. "
+            "If you trust its host, and that is not this machine, add it to PRECEPTOR_ALLOWED_HOSTS."
+        )
 
 
 class Gatekeeper(msgspec.Struct):
@@ -33,13 +36,14 @@ class Gatekeeper(msgspec.Struct):
     clock: Callable[[], float] = time.monotonic
     known: dict[bytes, tuple[Preceptor, float]] = {}
 
-    async def admit(self, authorization: list[bytes], origin: Iterable[bytes] = ()) -> Preceptor:
+    async def admit(self, authorization: list[bytes], headers: Mapping[str, str]) -> Preceptor:
         """Preceptor acting for whoever calls, by the `Authorization` headers of a request.
 
-        While authentication is off, a page of any site could speak from a browser here: it says so by its `Origin`.
+        While authentication is off, a page of any site, or of another port of this machine, could speak from a
+        browser here.
         """
         if self.preceptor.settings.auth is Auth.OFF:
-            refuse_foreign(origin, self.preceptor.settings.allowed_hosts)
+            refuse_foreign(headers, self.preceptor.settings.allowed_hosts)
             return self.preceptor.acting_as(installation_admin())
         if len(authorization) != 1:
             raise Unauthenticated(MISSHAPEN) if authorization else Unauthenticated
@@ -64,11 +68,16 @@ class Gatekeeper(msgspec.Struct):
         return await self.preceptor.access.by_key(token)
 
 
-def refuse_foreign(origins: Iterable[bytes], allowed: tuple[str, ...]) -> None:
-    """A page in a browser says where it comes from. Complain if that is none of the hosts that we answer to."""
-    ours = {name.strip("[]").lower() for name in allowed}
-    named = [host_name(one.decode("latin-1").partition("://")[2]) for one in origins]
-    if "*" not in ours and not ours.issuperset(named):
+def refuse_foreign(headers: Mapping[str, str], allowed: tuple[str, ...]) -> None:
+    """Complain about a page that is not ours, unless its host is allowed by name: a proxy may ask us as another.
+
+    Loopback is no such name, since anything on this machine goes by it.
+    """
+    origin = headers.get("origin")
+    if origin is None or not from_elsewhere(headers):
+        return
+    trusted = {name.strip("[]").lower() for name in allowed} - set(LOOPBACK)
+    if "*" not in trusted and host_name(origin.partition("://")[2]) not in trusted:
         raise ForeignOrigin
 
 

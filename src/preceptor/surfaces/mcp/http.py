@@ -15,7 +15,6 @@ from preceptor.domain.value import FROM_JSON, Json, Text
 from preceptor.surfaces.auth import refuse_foreign
 from preceptor.surfaces.inward import Inward
 from preceptor.surfaces.mcp.rest import Rest
-from preceptor.surfaces.rest.bodies import given
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 from preceptor.surfaces.rest.telling import JSON
 from preceptor.surfaces.streams import EVENT_STREAM
@@ -55,7 +54,7 @@ async def speak(said: Spoken, preceptor: ThePreceptor, request: Request) -> Resp
     """Speak the Model Context Protocol. What each tool does needs the permissions that it needs elsewhere."""
     if find_spec("mcp") is None:
         raise McpMissing
-    refuse_foreign(given(request, b"origin"), preceptor.settings.allowed_hosts)
+    refuse_foreign(request.headers, preceptor.settings.allowed_hosts)
     if session := request.headers.get(SESSION):  # someone else's: we have none
         raise NotFound("MCP session", session[:64])
     return Handed(said.model_dump_json(exclude_unset=True).encode(), request)

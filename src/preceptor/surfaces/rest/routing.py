@@ -127,7 +127,7 @@ class Operation(APIRoute):
             if needed is None:
                 return await carry_out(request, None)
             gate: Gate = request.app.state.gate
-            acting = await gate.keeper.admit(given(request, b"authorization"), given(request, b"origin"))
+            acting = await gate.keeper.admit(given(request, b"authorization"), request.headers)
             caller = acting.session.caller
             gate.limits.check(caller)
             caller.require(needed)

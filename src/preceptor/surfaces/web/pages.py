@@ -15,6 +15,7 @@ from preceptor.adapters.observability.logs import logger
 from preceptor.domain.errors import Invalid, PreceptorError, Refused, Unauthenticated
 from preceptor.domain.ownership import Caller, installation_admin
 from preceptor.settings import Auth
+from preceptor.surfaces.hosts import from_elsewhere
 from preceptor.surfaces.rest.binding import carrying_out
 from preceptor.surfaces.rest.bodies import given, read_body
 from preceptor.surfaces.rest.files import Upload, read_page
@@ -114,7 +115,7 @@ async def signed_in(request: Request) -> Caller | None:
         return installation_admin()
     try:
         if authorization := given(request, b"authorization"):
-            return (await gate.keeper.admit(authorization)).session.caller
+            return (await gate.keeper.admit(authorization, request.headers)).session.caller
         cookie = request.cookies.get(COOKIE)
         if not cookie or request.app.state.sessions.is_over(cookie):
             return None
@@ -124,11 +125,8 @@ async def signed_in(request: Request) -> Caller | None:
 
 
 def refuse_cross_site(headers: Mapping[str, str]) -> None:
-    """What changes something comes from our own pages. Old browsers do not say from where: then `Origin` decides."""
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None and site not in {"same-origin", "none"}:
-        raise CrossSite
-    if site is None and origin is not None and origin.partition("://")[2] != headers.get("host"):
+    """What changes something comes from our own pages."""
+    if from_elsewhere(headers):
         raise CrossSite
 
 
