@@ -195,6 +195,20 @@ def test_a_step_is_reached_from_the_graph_and_what_failed_stands_first(site: Sit
     assert findings(tab) == []
 
 
+def test_a_step_that_another_comes_after_is_shown_also_where_the_list_leaves_it_out(site: Site, tab: Page):
+    made = executed(site, *STEPS)
+    tab.goto(f"{site.url}/executions/{made['executionId']}?only=failed")
+    row = next(one for one in made["steps"] if one["status"] != "completed" and one["dependsOn"])
+    [before, *_] = row["dependsOn"]
+    expect(tab.locator(f"#step-{before}")).to_have_count(0)
+    tab.locator(f"#step-{row['index']} td:last-child").get_by_role("link", name=str(before), exact=True).click()
+    expect(tab.locator("#chosen h2")).to_have_text(f"{before} · {made['steps'][before]['name']}")
+    expect(tab.locator("#chosen")).to_be_in_viewport()
+    tab.locator("#chosen").get_by_role("link", name="Close").click()
+    expect(tab.locator(f"#step-{row['index']}")).to_be_visible()
+    expect(tab.locator(f"#step-{before}")).to_have_count(0)
+
+
 def test_an_execution_tells_its_page_how_far_it_is_and_is_stopped_and_tried_again(site: Site, tab: Page):
     with site.provider.holding() as gate:
         made = site.api("POST", "/api/executions", json={"steps": [step(0, "Ask", ask("¿Tell me, wait"))]})

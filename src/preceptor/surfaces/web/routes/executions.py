@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
+import msgspec
 import orjson
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from preceptor.app import Preceptor
@@ -48,6 +49,26 @@ SAMPLE: dict[str, Any] = {
 }
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """How an execution is looked at: at which step, without those that came off, or drawn however many there are."""
+
+    step: int | None
+    only: str
+    graph: str
+
+    @property
+    def kept(self) -> str:
+        """What the address goes on saying when another step is looked at."""
+        return ("only=failed&" if self.only == "failed" else "") + ("graph=1&" if self.graph else "")
+
+
+async def _asked(step: Chosen = None, only: Words = "", graph: Words = "") -> Asked:
+    return Asked(step, only, graph)
+
+
+TheAsked = Annotated[Asked, Depends(_asked)]
+
+
 @router.get("")
 @needs(Permission.EXECUTION_RUN)
 async def show_all(request: Request, preceptor: ThePreceptor, status: Words = "", cursor: Cursor = None) -> Response:
@@ -89,29 +110,22 @@ async def create(request: Request, preceptor: ThePreceptor, form: TheForm) -> Re
 
 @router.get("/{execution_id}")
 @needs(Permission.EXECUTION_RUN)
-async def show(
-    execution_id: Name,
-    request: Request,
-    preceptor: ThePreceptor,
-    step: Chosen = None,
-    only: Words = "",
-    graph: Words = "",
-) -> Response:
-    """`only=failed` leaves out what came off; `graph` draws more steps than tell something at a glance."""
+async def show(execution_id: Name, request: Request, preceptor: ThePreceptor, asked: TheAsked) -> Response:
     execution = await preceptor.executions.get(TaskId(execution_id))
-    rows = in_order(execution.steps, step)
-    draws = len(execution.steps) <= DRAWN or bool(graph)
+    rows = in_order(execution.steps, asked.step)
+    draws = len(execution.steps) <= DRAWN or bool(asked.graph)
     return page(
         request,
         "execution.html",
         here="executions",
         call=Call(f"/api/executions/{execution_id}"),
         it=execution,
-        rows=[row for row in rows if only != "failed" or row.step.status not in CAME_OFF],
+        rows=[row for row in rows if asked.only != "failed" or row.step.status not in CAME_OFF],
         chosen=next((row for row in rows if row.chosen), None),
         views={row.step.index: row for row in rows},
         graph=drawn(execution.steps) if draws else None,
-        only=only,
+        only=asked.only,
+        kept=asked.kept,
         words=WORDS,
         hues=HUES,
     )
@@ -138,11 +152,11 @@ async def stream(
     request: Request,
     preceptor: ThePreceptor,
     since: Since,
-    step: Chosen = None,
+    asked: TheAsked,
 ) -> Response:
     """What changes on the page of an execution, until it has ended."""
     execution = await preceptor.executions.get(TaskId(execution_id))
-    told = _frames(request, preceptor, Followed.of(execution, step), since)
+    told = _frames(request, preceptor, Followed.of(execution, asked.step), since, asked.kept)
     return Streamed(told)
 
 
@@ -152,7 +166,9 @@ def _form(request: Request, asked: str, problem: PreceptorError | None = None) -
     return page(request, "execution_new.html", status=status_of(problem), here="executions", call=call, **shown)
 
 
-async def _frames(request: Request, preceptor: Preceptor, followed: Followed, after: int) -> AsyncIterator[bytes]:
+async def _frames(
+    request: Request, preceptor: Preceptor, followed: Followed, after: int, kept: str
+) -> AsyncIterator[bytes]:
     """Everything is read from the beginning on, since a step is all that was told of it; sent is what is new."""
     yield b"retry: 500\n\n"
     looking, named = look(request), followed.state.task_id
@@ -160,7 +176,7 @@ async def _frames(request: Request, preceptor: Preceptor, followed: Followed, af
     async for batch in while_signed_in(request, events):
         changed = followed.tell(batch)
         if batch and batch[-1].seq > after:
-            yield frame(batch[-1].seq, _changes(looking, followed, changed))
+            yield frame(batch[-1].seq, _changes(looking, followed, changed, kept))
         else:
             yield b": still here\n\n"
         if followed.state.ended is not None and (await preceptor.executions.get(named)).ended_at is not None:
@@ -168,14 +184,14 @@ async def _frames(request: Request, preceptor: Preceptor, followed: Followed, af
             return
 
 
-def _changes(looking: Look, followed: Followed, changed: set[int]) -> list[dict[str, Any]]:
+def _changes(looking: Look, followed: Followed, changed: set[int], kept: str) -> list[dict[str, Any]]:
     execution = followed.execution
     head = render(looking, "parts/execution_head.html", it=execution, words=WORDS, hues=HUES)
     told: list[dict[str, Any]] = [{"op": "put", "id": "head", "into": "head", "html": head}]
     for step in execution.steps:
         if step.index in changed:
             row = StepView(step, step.index == followed.chosen)
-            html = render(looking, "parts/step_row.html", row=row, it=execution)
+            html = render(looking, "parts/step_row.html", row=row, it=execution, kept=kept)
             word = looking.speaker.say(row.word)
             told.append({"op": "put", "id": f"step-{step.index}", "into": "steps", "html": html})
             told.append({"op": "mark", "id": f"n-{step.index}", "as": f"node st-{step.status}", "text": word})
