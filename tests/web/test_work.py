@@ -77,8 +77,21 @@ def test_every_number_of_an_experiment_leads_to_its_conversations(site: Site, ta
     expect(tab.locator("tbody tr")).to_have_count(len(told))
     values = tab.locator("tbody tr td:nth-child(3)").all_text_contents()
     assert sorted(map(number, values)) == sorted(one["metrics"]["rating"] for one in told)
+    expect(tab.locator("tbody a")).to_have_text(["¿Is it open?"] * len(told))
     tab.locator("tbody a").first.click()
     expect(tab.locator(".turn")).to_have_count(1)
+
+
+def test_sample_conversations_go_by_their_titles_or_first_words(site: Site, tab: Page, compared: tuple[Json, str]):
+    experiment_id = compared[0]["experimentId"]
+    [some, *_] = site.api("GET", f"{PATH}/{experiment_id}/conversations?arm=control")["items"]
+    site.api("PATCH", f"/api/conversations/{some['conversationId']}", json={"title": "Opening hours, again"})
+    tab.goto(f"{site.url}/experiments/{experiment_id}")
+    expect(tab.get_by_role("link", name="Opening hours, again")).to_have_attribute(
+        "href", f"/conversations/{some['conversationId']}"
+    )
+    names = tab.locator(".sides .plain a").all_text_contents()
+    assert set(names) == {"Opening hours, again", "¿Is it open?"}
 
 
 def test_a_verdict_stays_while_the_counts_go_on(site: Site, tab: Page, compared: tuple[Json, str]):

@@ -146,6 +146,7 @@ async def show_conversations(
         call=Call(with_query(f"{API}/{experiment_id}/conversations", asked)),
         it=experiment,
         conversations=found.items,
+        names=await preceptor.glances.names(one.conversation_id for one in found.items),
         arm=chosen,
         arms=tuple(Arm),
         metric=metric or experiment.primary_metric,
@@ -166,6 +167,7 @@ async def _page(
     named = ExperimentId(experiment_id)
     experiment = await preceptor.experiments.get(named)
     results = await _speaking(preceptor, look(request).language).results(named)
+    samples = {arm: (await preceptor.experiments.conversations(named, arm, None, SAMPLES)).items for arm in Arm}
     series = {one.metric: one for one in (await preceptor.experiments.series(named)).metrics}
     chosen = metric if metric in series else experiment.primary_metric
     return page(
@@ -181,7 +183,8 @@ async def _page(
         metric=chosen,
         metrics=tuple(series),
         drawn=cumulative(series[chosen]) if chosen in series else None,
-        samples={arm: (await preceptor.experiments.conversations(named, arm, None, SAMPLES)).items for arm in Arm},
+        samples=samples,
+        names=await preceptor.glances.names(one.conversation_id for arm in Arm for one in samples[arm]),
         promoting=promoting,
         promotions=await _promotions(preceptor, experiment, promoting) if promoting else (),
         problem=problem,

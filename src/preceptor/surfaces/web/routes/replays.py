@@ -183,6 +183,7 @@ async def _results(preceptor: Preceptor, replay: Summary, asked: Asked) -> dict[
     return {
         "it": replay,
         "items": found.items,
+        "names": await preceptor.glances.names(one.conversation_id for _, one in found.items if not one.answer),
         "changed": asked.changed,
         "words": WORDS,
         "hues": HUES,
