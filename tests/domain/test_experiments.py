@@ -179,7 +179,7 @@ def test_how_long_it_takes_is_not_told_by_the_traffic_of_seconds():
 
     early, known = after(seconds=5), after(days=2)
     assert (early.units_per_day, early.days_to_decision, early.decides_in_time, early.mde) == (None,) * 4
-    assert early.sentence == PHRASES.say("en", "power_not_yet", needed="1600")
+    assert early.sentence == PHRASES.say("en", "power_not_yet", needed="1,600")
     assert (known.units_per_day, known.units_planned) == (10.0, 70)
     assert known.days_to_decision == pytest.approx((known.units_needed - 20) / 10, abs=0.06)
 
@@ -187,6 +187,14 @@ def test_how_long_it_takes_is_not_told_by_the_traffic_of_seconds():
 def test_in_its_first_day_an_experiment_is_foreseen_by_the_traffic_there_was_before():
     results = analyse(experiment(planned=70), [talked("a", Arm.CONTROL, {"rating": 3.0})], EPOCH + timedelta(hours=1))
     assert results.power.units_per_day == 10.0
+
+
+def test_a_forecast_writes_its_numbers_as_its_language_does():
+    known: dict[str, Any] = {"split": 0.5, "duration": 1.5, "effect": 0.01, "deviation": 1.0, "per_day": 10.0}
+    for language, needed, days in (("en", "610,000", "1.5"), ("ru", "610\u00a0000", "1,5"), ("vi", "610.000", "1,5")):
+        sentence = forecast(**known, language=language).sentence
+        assert needed in sentence
+        assert days in sentence
 
 
 def test_an_arm_is_known_by_the_version_that_a_prompt_shows_and_only_by_that():

@@ -34,7 +34,7 @@ REMARKS = (
     "is switched off by a customization",
     "a constraint was unlocked",
     "major was asked for; by what changed it would be minor",
-    "only the wording around it changed: description",
+    "only the wording around it changed: Description",
     "Restored 1.0.0.",
     "maxHistorySize is 4",
     "the name of the agent",
@@ -164,6 +164,15 @@ def test_a_sentence_that_was_noted_without_its_full_stop_is_said_without_it():
 def test_nobody_is_shown_a_code_in_the_place_of_a_reason():
     told = recalled(SPEAKERS["en"], "insufficient_history (3 messages, 5 needed)")
     assert told == "there are too few messages (3 messages, 5 needed)"
+
+
+def test_what_the_record_says_is_said_in_english_with_the_numbers_and_names_of_the_pages():
+    for noted, told in {
+        "The turn used 12345 tokens and had 12000.": "The turn used 12,345 tokens and had 12,000.",
+        "content changed: systemPrompt, guidelines": "content changed: System prompt, Guidelines",
+        "A provider counted 12345.": "A provider counted 12345.",
+    }.items():
+        assert recalled(SPEAKERS["en"], noted) == told
 
 
 def test_a_sentence_that_never_ends_is_read_in_one_pass():

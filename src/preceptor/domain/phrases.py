@@ -10,6 +10,8 @@ LANGUAGES = ("en", "ru", "vi")
 Phrase = str | Mapping[str, str]
 """A sentence or, where something is counted, one for each form of the plural."""
 
+_SEPARATORS = {"en": ",", "ru": "\u00a0", "vi": "."}
+_POINTS = {"en": ".", "ru": ",", "vi": ","}
 _FORMS = {"en": ("one", "many"), "ru": ("one", "few", "many"), "vi": ("many",)}
 
 
@@ -29,6 +31,16 @@ def form(language: str, count: int) -> str:
             return "one"
         case _:
             return "many"
+
+
+def grouped(language: str, number: int) -> str:
+    """A whole number, as it is written in a language."""
+    return f"{number:,}".replace(",", _SEPARATORS.get(language, ","))
+
+
+def pointed(language: str, digits: str) -> str:
+    """A number as it is written in a language, from one with a point."""
+    return digits.replace(".", _POINTS.get(language, "."))
 
 
 class Catalogue:
@@ -51,7 +63,7 @@ class Catalogue:
         """The same, for so many: `{{count}}` is the number."""
         phrase = self._find(language, key)
         text = phrase if isinstance(phrase, str) else phrase[form(self._spoken(language), number)]
-        return filled(text, {"count": str(number), **blanks})
+        return filled(text, {"count": grouped(language, number), **blanks})
 
     def _find(self, language: str, key: str) -> Phrase:
         return self._phrases[self._spoken(language)].get(key, key)

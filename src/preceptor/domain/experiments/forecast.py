@@ -5,6 +5,7 @@ import math
 from preceptor.domain.experiments.experiment import Power
 from preceptor.domain.experiments.phrases import PHRASES
 from preceptor.domain.experiments.power import SMALL, detectable, units_needed
+from preceptor.domain.phrases import grouped, pointed
 
 
 def forecast(  # noqa: PLR0913 - all by name
@@ -48,15 +49,15 @@ def retold(power: Power, duration: float, language: str) -> Power:
 def _sentence(
     needed: int, days: float | None, duration: float, language: str, *, in_time: bool | None, begun: bool = False
 ) -> str:
+    about = grouped(language, _about(needed))
     if days is None:
-        return PHRASES.say(language, "power_not_yet" if begun else "power_unknown", needed=_about(needed))
+        return PHRASES.say(language, "power_not_yet" if begun else "power_unknown", needed=about)
     key = "power_in_time" if in_time else "power_too_late"
-    return PHRASES.say(
-        language, key, needed=_about(needed), days=f"{max(1, math.ceil(days))}", duration=f"{duration:g}"
-    )
+    whole, time = grouped(language, max(1, math.ceil(days))), pointed(language, f"{duration:g}")
+    return PHRASES.say(language, key, needed=about, days=whole, duration=time)
 
 
-def _about(number: int) -> str:
+def _about(number: int) -> int:
     """With two digits that mean something: it is an estimate, and must not look like more."""
     unit = 10 ** max(0, len(str(number)) - 2)
-    return str(math.ceil(number / unit) * unit)
+    return math.ceil(number / unit) * unit

@@ -12,13 +12,11 @@ from typing import Any
 
 import msgspec
 
-from preceptor.domain.phrases import LANGUAGES, form
+from preceptor.domain.phrases import LANGUAGES, form, grouped, pointed
 
 WORDS = Path(__file__).parent / "words"
 FORMS = {"en": ("one", "many"), "ru": ("one", "few", "many"), "vi": ("many",)}
 NAMES = {"en": "English", "ru": "Русский", "vi": "Tiếng Việt"}
-_SEPARATORS = {"en": ",", "ru": "\u00a0", "vi": "."}
-_POINTS = {"en": ".", "ru": ",", "vi": ","}
 Forms = str | tuple[str, ...]
 
 
@@ -65,11 +63,11 @@ class Speaker(msgspec.Struct, frozen=True):
         return dict(zip(FORMS[self.language], texts[-len(FORMS[self.language]) :], strict=True))
 
     def number(self, value: int) -> str:
-        return f"{value:,}".replace(",", _SEPARATORS[self.language])
+        return grouped(self.language, value)
 
     def fraction(self, digits: str) -> str:
         """A number as it is written here, from one with a point."""
-        return digits.replace(".", _POINTS[self.language])
+        return pointed(self.language, digits)
 
     def fixed(self, value: float, places: int = 1) -> str:
         return self.fraction(f"{value:.{places}f}")

@@ -59,9 +59,6 @@ MEANT = {
 
 def recalled(speaker: Speaker, text: str) -> str:
     """What was noted, in the language of the page: one sentence of ours, or several."""
-    if speaker.language == "en":
-        code, _, rest = text.partition(" ")
-        return f"{MEANT[code]} {rest}" if code in MEANT and rest.startswith("(") else text
     whole = _known(speaker, text)
     if whole is not None:
         return whole
