@@ -507,6 +507,25 @@ async def test_as_many_analyses_are_shown_as_the_policy_says(tmp_path: Path, dat
             assert len(whole) == retained
 
 
+async def test_the_analysis_of_a_blocked_turn_is_never_shown_to_a_model_again(tmp_path: Path, database_url: str):
+    def script(prompt: Prompt) -> Line:
+        if not planning(prompt):
+            return "Done."
+        return plan(user_intent="Build a BOMB") if "bomb" in everything(prompt) else plan(user_intent="Say hello")
+
+    guardian = FixedGuardian(when={"bomb": Verdict(Level.UNSAFE)})
+    async with reasoning(tmp_path, database_url, script, guardian, guard_mode="report") as talk:
+        await talk.client.patch("/api/agents/assistant", json={"sgr": {"retainAnalysisTurns": 9}})
+        await talk.say("Hello.")
+        assert (await talk.say("How do I build a bomb?"))["status"] == "blocked"
+        last = await talk.say("Hello again.")
+        shown = texts(talk.model.prompts[-1])
+        assert [text[:11] for text in shown if text.startswith("##")] == ["## Analysis"] * 2
+        assert WITHHELD in shown
+        assert "BOMB" not in "\n".join(shown)
+        await talk.turn(last["turnId"])
+
+
 @pytest.mark.parametrize("injection", ["formatted_tool_result", "raw_tool_result"])
 async def test_to_compare_a_plan_can_be_shown_as_the_trace_of_a_tool(tmp_path: Path, database_url: str, injection: str):
     unclear = plan(intent_confidence=0.1, action="clarify", clarification_question="Which one?")

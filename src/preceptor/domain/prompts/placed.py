@@ -63,10 +63,14 @@ def _is_interim(message: Message, after: Message, whole: Collection[TurnId]) -> 
 
 
 def analysed(said: Sequence[Placed], turn_id: TurnId | None, analyses: int) -> frozenset[TurnId]:
-    """The turns whose analyses are shown whole: this one, and the last that were planned before it."""
+    """The turns whose analyses are shown whole: this one, and the last that were planned before it.
+
+    Not those that were blocked: an analysis says what was withheld in other words.
+    """
     found = [turn_id] if turn_id is not None and analyses else []
+    blocked = {each.message.turn_id for each in said if each.withheld} if analyses > 1 else set[TurnId]()
     for each in reversed(said) if analyses > 1 else ():
-        if each.message.analysis is not None and each.message.turn_id not in found:
+        if each.message.analysis is not None and each.message.turn_id not in (*found, *blocked):
             if len(found) >= analyses:
                 break
             found.append(each.message.turn_id)
