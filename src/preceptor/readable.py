@@ -17,6 +17,7 @@ from pydantic_settings import (
 )
 
 from preceptor.domain.errors import CannotStart
+from preceptor.domain.reasoning.wording import SPELLED
 from preceptor.kept_secrets import PREFIX
 
 CONFIG = PREFIX + "CONFIG"
@@ -138,10 +139,11 @@ HostNames = Annotated[Listed, AfterValidator(_hosts)]
 
 def _complaint(settings: type[BaseSettings], error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    said = first["msg"].removeprefix("Value error, ").rstrip(".")
+    said = SPELLED.get(first.get("ctx", {}).get("pattern", ""), first["msg"].removeprefix("Value error, ").rstrip("."))
     if not first["loc"]:
         return f"{said}."
-    name = str(first["loc"][0])
+    name, *path = map(str, first["loc"])
+    said = f"{'.'.join(path)}: {said}" if path else said
     field = settings.model_fields.get(name)
     meant = f" It is: {field.description}" if field and field.description else ""
     return f"{PREFIX}{name.upper()} is not usable: {said}.{meant}"

@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import NoDecode
 
 from preceptor.domain.delegation import Limits
@@ -214,9 +214,7 @@ class Settings(Readable):
     otel_content: bool = Field(
         default=False, description="Put what people and models said into traces. Off: spans carry numbers and names."
     )
-    language: Annotated[str, StringConstraints(pattern="^(en|ru|vi)$")] = Field(
-        default="en", description="Language of texts for users: en, ru or vi."
-    )
+    language: Literal["en", "ru", "vi"] = Field(default="en", description="Language of texts for users: en, ru or vi.")
     product_name: str = Field(default="Preceptor", min_length=1, max_length=80, description="Name shown to users.")
 
     @model_validator(mode="after")

@@ -244,6 +244,11 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "an unknown way to authenticate": ({"PRECEPTOR_AUTH": "magic"}, "PRECEPTOR_AUTH"),
     "OIDC without an issuer": ({"PRECEPTOR_AUTH": "oidc"}, "PRECEPTOR_OIDC_ISSUER"),
     "texts that are no JSON": ({"PRECEPTOR_SGR_TEMPLATES": "{"}, "PRECEPTOR_SGR_TEMPLATES is not usable: it must"),
+    "texts with a name that nobody declared": (
+        {"PRECEPTOR_SGR_TEMPLATES": '{"block": {"analysis": "{{nobody}}", "response": "No."}}'},
+        "PRECEPTOR_SGR_TEMPLATES is not usable: block.analysis: A placeholder is {{name}}",
+    ),
+    "a language that we do not speak": ({"PRECEPTOR_LANGUAGE": "de"}, "Input should be 'en', 'ru' or 'vi'"),
     "a blank admin key": ({"PRECEPTOR_ADMIN_KEY": "  "}, "PRECEPTOR_ADMIN_KEY"),
     "an admin key of letters that no header takes": ({"PRECEPTOR_ADMIN_KEY": "ключ-от-дома"}, "PRECEPTOR_ADMIN_KEY"),
     "an admin key with a space": ({"PRECEPTOR_ADMIN_KEY": "open sesame"}, "PRECEPTOR_ADMIN_KEY"),

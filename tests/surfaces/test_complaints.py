@@ -116,6 +116,12 @@ LOOKS: dict[str, tuple[str, Json, str, str]] = {
         "/url",
         "Write an address that begins with http:// or https://",
     ),
+    "words of plans": (
+        "agents",
+        {"name": "Shop", "sgr": {"templates": {"block": {"analysis": "x", "response": "{{spam_reason}}"}}}},
+        "/sgr/templates/block/response",
+        "A placeholder is {{name}}, with one of these names: user_intent, product_name",
+    ),
 }
 
 

@@ -29,10 +29,19 @@ def _only(names: Iterable[str]) -> str:
     return r"^(?:[^{\x00]|\{[^{%\x00]|\{\{(?:" + "|".join(names) + r")\}\})*\{?$"
 
 
+def _user_variables(action: Action) -> tuple[str, ...]:
+    return *shown_to(Reader.USER, action), *OPEN_VARIABLES
+
+
 def _for_user(action: Action) -> StringConstraints:
-    return StringConstraints(pattern=_only((*shown_to(Reader.USER, action), *OPEN_VARIABLES)), max_length=LONGEST)
+    return StringConstraints(pattern=_only(_user_variables(action)), max_length=LONGEST)
 
 
+SPELLED = {
+    _only(names): f"A placeholder is {{{{name}}}}, with one of these names: {', '.join(names)}"
+    for names in (ANALYSIS_VARIABLES, *map(_user_variables, Action))
+}
+"""What a text with gaps has to look like, in words, by its pattern."""
 Analysis = Annotated[str, StringConstraints(pattern=_only(ANALYSIS_VARIABLES), max_length=LONGEST)]
 
 

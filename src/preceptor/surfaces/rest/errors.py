@@ -13,6 +13,7 @@ from preceptor.domain import agents, orgs, providers, users
 from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.experiments.metrics import METRIC_TEXT
 from preceptor.domain.instructions.version import LABEL_TEXT, VERSION_TEXT
+from preceptor.domain.reasoning import wording
 from preceptor.domain.value import VISIBLE_TEXT
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
 
@@ -26,6 +27,7 @@ _SPELLED = {
     VERSION_TEXT: "Write a version such as 1.2.0",
     METRIC_TEXT: "Write up to 64 Latin letters, digits and . _ - without spaces, a letter first",
     LABEL_TEXT: "Write up to 63 small Latin letters, digits and . _ - without spaces, a letter first",
+    **wording.SPELLED,
 }
 """What a text that people write has to look like, in words."""
 _LISTS = re.compile(r"^(?:Tuple|List|Set|Frozenset) should have at (least \d+ items?|most \d+ items?) after validation")
