@@ -250,6 +250,20 @@ def test_a_pull_writes_over_nothing_that_it_did_not_write(cli: Cli, tmp_path: Pa
     assert lines(cli("instructions", "pull", "prompts", "--force"))[0] == "updated   notes-2.md"
 
 
+def test_a_pull_makes_no_file_that_differs_from_another_in_its_case_alone(cli: Cli, tmp_path: Path):
+    """Many disks take the two for one."""
+    created(cli)
+    created(cli, "Notes")
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    (folder / "NOTES.md").write_text("Ask legal.")
+    assert lines(cli("instructions", "pull", "prompts")) == ["new       notes-2.md", "new       refund-policy.md"]
+    (folder / "refund-policy.md").rename(folder / "Refund-Policy.md")
+    created(cli, "Refund policy!")
+    pulled = lines(cli("instructions", "pull", "prompts"))
+    assert pulled == ["same      Refund-Policy.md", "same      notes-2.md", "new       refund-policy-2.md"]
+
+
 def test_a_folder_that_is_not_there_is_not_an_empty_library(cli: Cli, tmp_path: Path):
     created(cli)
     for told in (["push", "prompst"], ["diff", "--folder", "prompst"]):

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from preceptor.domain.errors import Invalid, TooLarge
 from preceptor.domain.instructions.bundle import LARGEST, Bundle, BundledInstruction
 from preceptor.domain.instructions.documents import handle_of
+from preceptor.domain.instructions.folding import folded
 from preceptor.wire import markdown, strict_json, strict_yaml
 from preceptor.wire.markdown import BadFile
 
@@ -46,15 +47,15 @@ def from_yaml(raw: bytes, file: str = "the bundle") -> Bundle:
 
 def to_files(bundle: Bundle, names: Mapping[str, str] | None = None, others: Iterable[str] = ()) -> dict[str, str]:
     """Texts by path. `names` are paths that instructions have already, by familyId; others get one after their name,
-    which is none of the `others`.
+    which is none of the `others`, nor one that a disk might take for one of them.
 
     The newest version of each instruction has a file of its own; older ones are below `versions`.
     """
     files: dict[str, str] = {}
-    taken = {*(names or {}).values(), *others}
+    taken = {folded(path) for path in (*(names or {}).values(), *others)}
     for one in bundle.instructions:
         path = (names or {}).get(one.family_id or "") or _free(one, taken)
-        taken.add(path)
+        taken.add(folded(path))
         said = one.model_dump(mode="json", exclude_defaults=True)
         about = {name: said[name] for name in ("familyId", "labels") if name in said}
         *older, newest = said["versions"]
@@ -108,10 +109,10 @@ def _number(said: Mapping[str, Any]) -> list[int]:
 
 
 def _free(one: BundledInstruction, taken: set[str]) -> str:
-    """A file name that no file system misunderstands."""
+    """A file name that no file system misunderstands: many do not tell upper from lower case."""
     handle = handle_of(one.newest.name)[:_LONGEST_NAME].strip("-")
     name = handle if handle and handle not in _NOT_A_FILE else f"instruction-{handle}".strip("-")
-    return next(path for path in _numbered(name) if path not in taken)
+    return next(path for path in _numbered(name) if folded(path) not in taken)
 
 
 def _numbered(name: str) -> Iterator[str]:
