@@ -35,7 +35,7 @@ MESSAGES: dict[str, tuple[Json, str, str]] = {
     "a part with something more": (
         {"content": [{"type": "text", "text": "x", "mark": 1}]},
         "/content/0/mark",
-        "Extra inputs are not permitted",
+        "There is no such field here",
     ),
     "a text that is none": (
         {"content": [{"type": "text", "text": 5}]},

@@ -208,7 +208,7 @@ def test_without_authentication_a_page_that_this_machine_serves_on_another_port_
             {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": "same-site"},
             {"Origin": "http://ai.example.evil.example"},
         )
-        taken = (
+        taken: tuple[dict[str, str], ...] = (
             {},
             {"Origin": open_to_all.url},
             {"Origin": f"http://localhost:{port}", "Host": f"localhost:{port}"},
