@@ -273,7 +273,8 @@ class Run(msgspec.Struct, eq=False):
         call_id: CallId | None = None,
     ) -> Message:
         """A message of this turn, marked as intermediate while a specialist speaks, or another that it asked."""
-        marks = (INTERMEDIATE,) if any(span.mark_intermediate for span in self.turn.above(lane)) else ()
+        above = () if lane.speaker is None else self.turn.above(lane)
+        marks = (INTERMEDIATE,) if above and any(span.mark_intermediate for span in above) else ()
         unique = dict.fromkeys((*marks, *directives))
         return Message(
             id=message_id or MessageId(self.world.new_id()),

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from preceptor.domain.delegation import CONTROL_TOOLS, ClosedBy, Span
+from preceptor.domain.delegation import CONTROL_TOOLS, ClosedBy, Limits, Span
 from preceptor.domain.errors import recorded
 from preceptor.domain.messages.message import Kind, Role, ToolCall
 from preceptor.domain.prompts.reply import Fault, ModelFailure
@@ -220,20 +220,17 @@ def _give_up(lane: Lane, failed: CallEnded) -> Step:
 def ran_out(turn: Turn, failed: CallEnded | ModelFailure, seconds: float) -> str | None:
     """What to say of a turn whose seconds ran out while a model was silent: its own patience did not end there."""
     silent = failed.fault is Fault.TIMEOUT and failed.status is None
-    return _late(turn, seconds) if silent else None
+    return _late(turn.limits) if silent and seconds > turn.limits.seconds else None
 
 
-def _late(turn: Turn, seconds: float) -> str | None:
-    had = turn.limits.seconds
-    return (
-        recorded("The turn took longer than the %(seconds)s s it had.", seconds=f"{had:g}") if seconds > had else None
-    )
+def _late(limits: Limits) -> str:
+    return recorded("The turn took longer than the %(seconds)s s it had.", seconds=f"{limits.seconds:g}")
 
 
 def _exceeded(turn: Turn, seconds: float) -> str | None:
     limits = turn.limits
-    if late := _late(turn, seconds):
-        return late
+    if seconds > limits.seconds:
+        return _late(limits)
     spent = turn.usage.input_tokens + turn.usage.output_tokens
     if limits.tokens is not None and spent > limits.tokens:
         return recorded("The turn used %(used)s tokens and had %(limit)s.", used=spent, limit=limits.tokens)
