@@ -1,4 +1,5 @@
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -7,8 +8,11 @@ import pytest
 
 from preceptor import Preceptor
 from preceptor.domain.ownership import Role
+from preceptor.testing import Called, Say
 from tests.requirements import covers
 from tests.surfaces.helpers import bearer, insert_key, problem, query, rows
+from tests.surfaces.talking import talking
+from tests.talking import settings_in
 
 Json = dict[str, Any]
 PATH = "/api/instructions"
@@ -517,6 +521,23 @@ async def test_no_answer_shows_system_text_without_leave_to_read_it(client: http
     ):
         problem(answer, 403, "forbidden")
         assert "canary" not in answer.text
+
+
+@covers("S28")
+async def test_who_talks_to_a_specialist_of_the_library_is_not_shown_what_it_was_told(tmp_path: Path):
+    async with talking(settings_in(tmp_path)) as talk:
+        await create(talk.client, name="Critic", content={"systemPrompt": "canary-of-a-prompt"})
+        viewer = bearer(await insert_key(talk.preceptor, user="vera", role=Role.VIEWER))
+        hand_over = Say("", (Called("delegate_internal_reasoning", {"specialist": "critic"}),))
+        made = await talk.client.post("/api/conversations", json={"agentId": "assistant"}, headers=viewer)
+        path = f"/api/conversations/{made.json()['conversationId']}/messages"
+        for wanted in ("application/json", "text/event-stream"):
+            talk.script.lines = [hand_over, Say("I object.", (Called("return_control"),)), "All is well."]
+            said = await talk.client.post(path, json={"content": "Hi"}, headers=viewer | {"Accept": wanted})
+            assert ("All is well." in said.text, "canary" in said.text) == (True, False)
+        read = await talk.client.get(path, headers=viewer)
+        assert (read.text.count('"delegate_reasoning"'), "canary" in read.text) == (2, False)
+        assert (await talk.client.get(path, params={"audience": "system"})).text.count("canary-of-a-prompt") == 2
 
 
 @covers("R124", "R125")

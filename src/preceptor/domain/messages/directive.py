@@ -27,6 +27,8 @@ class DelegateReasoning(Value):
     type: Literal["delegate_reasoning"] = "delegate_reasoning"
     agent_prompt: Annotated[str, StringConstraints(pattern=ANY_TEXT)]
     mark_intermediate: bool = True
+    specialist: str | None = None
+    """Whose prompt of the library this is, by the id of its version; None for one that was written here."""
 
     @field_validator("agent_prompt")
     @classmethod
@@ -121,7 +123,16 @@ def written(directive: Directive) -> msgspec.Raw:
         case IntermediateReasoning():
             return msgspec.Raw(_INTERMEDIATE_BYTES)
         case DelegateReasoning() | ReturnControl():
-            return msgspec.Raw(directive.model_dump_json().encode())
+            return msgspec.Raw(directive.model_dump_json(exclude_none=True).encode())
+
+
+def told_users(raw: msgspec.Raw) -> msgspec.Raw:
+    """A stored directive without a text of the library: whoever talks to an agent may not read that."""
+    match read(bytes(raw), LARGEST_PROMPT):
+        case DelegateReasoning(specialist=str()) as directive:
+            return msgspec.Raw(directive.model_dump_json(exclude={"agent_prompt"}).encode())
+        case _:
+            return raw
 
 
 def read(raw: bytes, longest: int = LONGEST_PROMPT) -> Directive:

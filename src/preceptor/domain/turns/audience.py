@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from preceptor.domain.conversations.view import ViewChanged
+from preceptor.domain.messages.directive import told_users
 from preceptor.domain.messages.message import Kind, Message, Role, Thinking
 from preceptor.domain.turns.facts import Ended, MessageDelta, MessageStarted, Span, ToolStarted
 
@@ -40,13 +41,14 @@ USERS_SEE = frozenset(
 
 
 def for_user(message: Message) -> Message | None:
-    """A message without the model's private reasoning; None for one that no user sees."""
+    """A message without the model's private reasoning and the library's texts; None for one that no user sees."""
     if message.role is Role.SYSTEM or (message.kind is Kind.SYNTHETIC_PLAN and message.analysis is None):
         return None
     parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
-    if message.analysis is None and len(parts) == len(message.parts):
+    marks = tuple(map(told_users, message.instructions))
+    if message.analysis is None and len(parts) == len(message.parts) and marks == message.instructions:
         return message
-    return msgspec.structs.replace(message, parts=parts, analysis=None, analysis_tokens=0)
+    return msgspec.structs.replace(message, parts=parts, instructions=marks, analysis=None, analysis_tokens=0)
 
 
 def user_fact(kind: str, fact: Any) -> Any:

@@ -91,7 +91,11 @@ def delegate(run: Run, lane: Lane, call: ToolCall) -> list[SpanId]:
 
 def _hand_over(run: Run, lane: Lane, call: ToolCall, one: Asked) -> None:
     span = _span(run, lane, call, one)
-    told = {"agent_prompt": span.agent_prompt, "mark_intermediate": span.mark_intermediate}
+    told = {
+        "agent_prompt": span.agent_prompt,
+        "mark_intermediate": span.mark_intermediate,
+        "specialist": span.instruction_id,
+    }
     directive = DelegateReasoning.model_validate(told, context=run.turn.limits.prompt)
     run.journal.note("delegation.opened", span)
     say_result(run, lane, call, DELEGATED, directive)
