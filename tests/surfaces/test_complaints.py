@@ -177,3 +177,18 @@ async def test_a_field_that_is_not_known_is_told_with_those_that_are(
 async def test_an_outcome_of_the_wrong_kind_is_told_what_it_may_be(client: httpx2.AsyncClient, value: Any):
     answer = await client.post("/api/conversations/x/outcome", json={"metric": "csat", "value": value})
     says(answer, "/value", "Say true or false, or a number from -1000000000 to 1000000000")
+
+
+async def test_a_body_that_an_operation_does_not_take_is_refused_and_nothing_is_done(client: httpx2.AsyncClient):
+    kind = {"name": "x", "type": "system", "content": {"systemPrompt": "x"}}
+    arms = [(await client.post("/api/instructions", json=kind)).json()["instructionId"] for _ in range(2)]
+    wish = {"name": "x", "agentIds": ["assistant"], "splitRatio": 0.5, "duration": 1}
+    wish |= {"controlInstructionId": arms[0], "variantInstructionId": arms[1]}
+    made = (await client.post("/api/instructions/experiments", json=wish)).json()
+    path = f"/api/instructions/experiments/{made['experimentId']}"
+    answer = await client.post(f"{path}/promote", json={"arm": "control"})
+    says(answer, "/", "This operation takes no body. What it takes stands in the query: arm")
+    says(await client.post(f"{path}/stop", json={"now": True}), "/", "This operation takes no body")
+    assert (await client.get(path)).json()["status"] == "running"
+    for nothing in ("{}", "null", " "):
+        assert (await client.post(f"{path}/stop", content=nothing)).status_code == 200

@@ -123,6 +123,14 @@ def carrying_out(
     return carry_out
 
 
+def refuse_body(route: APIRoute) -> None:
+    """What was sent to an operation that takes no body would go unheard: an arm to promote, and the other one is."""
+    asked = ", ".join(_asked(route.dependant))
+    told = f" What it takes stands in the query: {asked}" if asked else ""
+    message = f"This operation takes no body.{told}"
+    raise RequestValidationError([{"type": "no_body", "loc": ("body",), "msg": message, "input": None}])
+
+
 def _asked(dependant: Dependant) -> Iterable[str]:
     """The names of all parameters in the query."""
     for parameter in dependant.query_params:

@@ -22,7 +22,7 @@ from preceptor.engine.session import Once, Replayed
 from preceptor.surfaces.auth import Gatekeeper
 from preceptor.surfaces.limits import Limits
 from preceptor.surfaces.rest import files
-from preceptor.surfaces.rest.binding import carrying_out, only_documents
+from preceptor.surfaces.rest.binding import carrying_out, only_documents, refuse_body
 from preceptor.surfaces.rest.bodies import given, parse, read_body
 from preceptor.surfaces.rest.values import again, encode
 
@@ -35,6 +35,8 @@ FORM = 10_000
 STRICT = "/api/"
 """What is below it says which parameters it takes, and takes no others. OpenAI's clients send what they please."""
 WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+NOTHING = frozenset({b"", b"{}", b"null"})
+"""Bodies that say nothing: clients send them with operations that take none."""
 _TAG = r'(W/)?"[\x21\x23-\x7e]*"'
 
 
@@ -120,7 +122,8 @@ class Operation(APIRoute):
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        carry_out, needed = carrying_out(self, strict=self.path.startswith(STRICT)), self.needs
+        strict, needed = self.path.startswith(STRICT), self.needs
+        carry_out = carrying_out(self, strict=strict)
         told = None if self.body_field is None else _reader(self.body_field.field_info)
 
         async def handle(request: Request) -> Response:
@@ -134,6 +137,8 @@ class Operation(APIRoute):
             reads = request.scope["method"] in WITH_BODY
             body = await self._body(request, gate) if reads else b""
             parsed = self._parsed(request, body, told) if body and told is not None else None
+            if told is None and strict and body.strip() not in NOTHING:
+                refuse_body(self)
             once = _once(request, parsed.asked if isinstance(parsed, files.Upload) else body, caller) if reads else None
             request.scope["state"]["preceptor"] = acting if once is None else acting.acting_as(caller, once)
             try:
