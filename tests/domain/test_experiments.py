@@ -180,6 +180,8 @@ def test_how_long_it_takes_is_not_told_by_the_traffic_of_seconds():
     early, known = after(seconds=5), after(days=2)
     assert (early.units_per_day, early.days_to_decision, early.decides_in_time, early.mde) == (None,) * 4
     assert early.sentence == PHRASES.say("en", "power_not_yet", needed="1,600")
+    alike = analyse(experiment(power=unforeseen), [talked("a", Arm.CONTROL, {"rating": 3.0})], EPOCH).power
+    assert alike.sentence == early.sentence
     assert (known.units_per_day, known.units_planned) == (10.0, 70)
     assert known.days_to_decision == pytest.approx((known.units_needed - 20) / 10, abs=0.06)
 

@@ -40,10 +40,12 @@ def forecast(  # noqa: PLR0913 - all by name
     )
 
 
-def retold(power: Power, duration: float, language: str) -> Power:
-    """What was foreseen, in another language."""
+def retold(power: Power, duration: float, language: str, *, begun: bool = False) -> Power:
+    """What was foreseen, in another language, or once there has been some traffic."""
     needed, days, in_time = power.units_needed, power.days_to_decision, power.decides_in_time
-    return power.model_copy(update={"sentence": _sentence(needed, days, duration, language, in_time=in_time)})
+    return power.model_copy(
+        update={"sentence": _sentence(needed, days, duration, language, in_time=in_time, begun=begun)}
+    )
 
 
 def _sentence(

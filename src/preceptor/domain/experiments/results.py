@@ -240,7 +240,7 @@ def _power(experiment: Experiment, primary: _Measured, now: datetime, language: 
     """What it can show, by what is known now: the spread since it started and, after a day, the traffic since then."""
     began = experiment.started_at
     if began is None or primary.found is None:
-        return retold(experiment.power, experiment.duration, language)
+        return retold(experiment.power, experiment.duration, language, begun=primary.units > 0)
     ran = min(now, experiment.ended_at or now) - began
     long_enough = ran >= min(A_DAY, experiment.lasts)
     sizes = primary.control.size - 1, primary.variant.size - 1

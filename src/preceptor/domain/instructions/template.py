@@ -16,7 +16,7 @@ class MissingVariable(Invalid):
     name: str = ""
 
     def __str__(self) -> str:
-        return f"The variable {self.name!r} is required. Give it in customizations."
+        return f"The variable {self.name!r} is required. Give it a value."
 
 
 class BadVariable(Invalid):
