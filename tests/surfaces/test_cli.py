@@ -1,6 +1,7 @@
 import json
 import logging
 import os
+import re
 import resource
 import signal
 import socket
@@ -135,6 +136,10 @@ def test_every_command_explains_itself(cli: Cli, words: tuple[str, ...]):
     assert shown.code == 0
     assert " ".join(("Usage: preceptor", *words)) in shown.out
     assert len(shown.out.split()) > 15
+    usage = re.search(r"\[OPTIONS\](.*?)\n\s*\n", shown.out, re.DOTALL)
+    assert usage is not None
+    taken = usage[1].replace("[ARGS]...", "")
+    assert re.fullmatch(r"(\s|COMMAND|[\[{][A-Z…]+[\]}](\.\.\.)?)*", taken), taken
 
 
 def test_without_a_command_it_shows_what_there_is(cli: Cli):

@@ -116,7 +116,7 @@ def change(  # noqa: PLR0913, PLR0917 - the options of a command
 @app.command()
 def create(  # noqa: PLR0913, PLR0917 - the options of a command
     agent_id: Annotated[str, typer.Argument(metavar="ID", help="Letters, digits, dots, dashes; chosen for good.")],
-    name: Annotated[str, typer.Argument(help="As people know it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As people know it.")],
     role: Annotated[
         str | None, typer.Option(metavar="WORD", help="assistant, analyst, reviewer. Default: assistant.")
     ] = None,

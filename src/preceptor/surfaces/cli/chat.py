@@ -16,7 +16,7 @@ from preceptor.surfaces.cli.telling import Live, Silent, answer_in
 
 def chat(
     text: Annotated[
-        str | None, typer.Argument(help="What to say. Without it: a conversation, or a pipe's text.")
+        str | None, typer.Argument(metavar="TEXT", help="What to say. Without it: a conversation, or a pipe's text.")
     ] = None,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="Whom to talk with. Default: assistant.")] = None,
     conversation: Annotated[str | None, typer.Option(metavar="ID", help="Go on with this conversation.")] = None,

@@ -77,9 +77,9 @@ def push(
 
 
 def diff(
-    which: Annotated[str | None, typer.Argument(metavar="[INSTRUCTION]", help="Compare two of its versions.")] = None,
-    before: Annotated[str | None, typer.Argument(metavar="[FROM]", help="Default: the version before TO.")] = None,
-    after: Annotated[str | None, typer.Argument(metavar="[TO]", help="Default: the newest version.")] = None,
+    which: Annotated[str | None, typer.Argument(metavar="INSTRUCTION", help="Compare two of its versions.")] = None,
+    before: Annotated[str | None, typer.Argument(metavar="FROM", help="Default: the version before TO.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="TO", help="Default: the newest version.")] = None,
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Without an instruction: compare with it.")] = HERE,
 ) -> None:
     """Show what differs: between two versions, or between the library and a folder.
@@ -117,7 +117,7 @@ def bring_in(
 
 
 def take_out(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=".json or .yaml. Default: print JSON.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help=".json or .yaml. Default: print JSON.")] = None,
     history: Annotated[bool, typer.Option(help="All versions, or only the newest.")] = True,
     assignments: Annotated[bool, typer.Option("--assignments", help="Which agents follow them, too.")] = False,
 ) -> None:

@@ -39,7 +39,7 @@ def list_experiments(
 
 @app.command()
 def create(  # noqa: PLR0913, PLR0917 - the options of a command
-    name: Annotated[str, typer.Argument(help="As people know it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As people know it.")],
     instruction: Annotated[str, typer.Argument(metavar="INSTRUCTION", help="Its id, or its name.")],
     control: Annotated[str, typer.Argument(metavar="CONTROL", help="The version to compare with, as 1.2.0.")],
     variant: Annotated[str, typer.Argument(metavar="VARIANT", help="The version that may be better.")],

@@ -13,8 +13,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="""The instruction library: write, version, label, try and exchange what agents are told.
 
-    An instruction is named by its id, by the id of a version, or by its name: "Refund policy" and refund-policy
-    are the same.""",
+    An instruction is named by its id, by the id of a version, or by its name:
+    "Refund policy" and refund-policy are the same.""",
 )
 versions.register(app)
 exchange.register(app)

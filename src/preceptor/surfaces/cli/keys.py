@@ -25,7 +25,7 @@ def list_keys(as_json: AsJson = False) -> None:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What it is for, or who has it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for, or who has it.")],
     role: Annotated[
         str | None, typer.Option(metavar="ROLE", help="viewer, editor, operator or admin. Default: viewer.")
     ] = None,

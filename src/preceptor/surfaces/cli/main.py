@@ -48,7 +48,7 @@ EXAMPLES = """[bold]Examples[/bold]
   preceptor link
   preceptor instructions templates
   preceptor agents effective assistant
-  preceptor replay run --agent assistant --instruction FAMILY=1.1.0 --report report.html
+  preceptor replay run --agent assistant --instruction FAMILY=1.1.0
   preceptor keys create "Ann's laptop" --role editor
   preceptor db backup friday.backup
   preceptor doctor

@@ -91,7 +91,9 @@ def _described(registry: "ModelRegistry", name: str) -> dict[str, Any]:
 
 @app.command("test")
 def try_out(
-    name: Annotated[str | None, typer.Argument(help="As agents name it. Default: the default model.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="As agents name it. Default: the default model.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a model for one short answer, and say how long it took. With a provider this costs a few tokens.

@@ -24,7 +24,7 @@ def list_orgs(as_json: AsJson = False) -> None:
 @app.command()
 def create(
     org_id: Annotated[str, typer.Argument(metavar="ID", help="Small letters, digits and dashes; chosen for good.")],
-    name: Annotated[str, typer.Argument(help="As people know it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As people know it.")],
     as_json: AsJson = False,
 ) -> None:
     """Create an organisation.

@@ -35,7 +35,9 @@ def list_providers(as_json: AsJson = False) -> None:
 @app.command()
 def add(  # noqa: PLR0913, PLR0917 - the options of a command
     provider_id: Annotated[str, typer.Argument(metavar="ID", help="Small letters, digits and hyphens.")],
-    kind: Annotated[str, typer.Argument(help="openai, anthropic or openai-compatible: the format it speaks.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="openai, anthropic or openai-compatible: the format it speaks.")
+    ],
     url: Annotated[
         str | None, typer.Option(metavar="URL", help="Where its API begins. Default: the provider's own address.")
     ] = None,

@@ -27,7 +27,7 @@ def list_users(as_json: AsJson = False) -> None:
 @app.command()
 def create(
     user_id: Annotated[str, typer.Argument(metavar="ID", help="Chosen by you; with OIDC, the token's `sub`.")],
-    name: Annotated[str, typer.Argument(help="As people know them.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As people know them.")],
     role: Annotated[str, typer.Option(metavar="ROLE", help="viewer, editor, operator or admin.")] = "viewer",
     group: Annotated[str | None, typer.Option(metavar="ID", help="The group they belong to.")] = None,
     as_json: AsJson = False,

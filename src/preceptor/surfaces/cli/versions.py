@@ -100,7 +100,9 @@ def label(
 
 
 def rate(
-    which: Which, score: Annotated[int, typer.Argument(min=1, max=5, help="From 1 to 5.")], as_json: AsJson = False
+    which: Which,
+    score: Annotated[int, typer.Argument(metavar="SCORE", min=1, max=5, help="From 1 to 5.")],
+    as_json: AsJson = False,
 ) -> None:
     """Say what you think of an instruction. Your last word counts.
 

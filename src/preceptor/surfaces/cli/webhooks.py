@@ -28,7 +28,7 @@ def list_webhooks(as_json: AsJson = False) -> None:
 
 @app.command()
 def add(
-    url: Annotated[str, typer.Argument(help="Where to post; PRECEPTOR_EGRESS_ALLOW must name it.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where to post; PRECEPTOR_EGRESS_ALLOW must name it.")],
     event: Annotated[
         list[str] | None,
         typer.Option(
