@@ -50,6 +50,21 @@ def test_a_source_leads_to_the_very_message_and_the_very_line(site: Site, tab: P
     expect(tab.locator(".user:target")).to_contain_text("¿Hello?")
 
 
+def test_every_message_that_a_model_saw_can_be_led_to_also_where_it_shows_nothing_of_its_own(site: Site, tab: Page):
+    conversation = site.talk("¿Where is my order 4711, twice?")
+    for message in answers(site, conversation):
+        tab.goto(f"{site.url}/messages/{message['id']}/context")
+        for link in tab.locator(".seg a[href*='#m-'], .crumb a").all():
+            address = link.get_attribute("href") or ""
+            with site.tab() as other:
+                other.goto(site.url + address)
+                expect(other.locator(f"#{address.partition('#')[2]}")).to_have_count(1)
+    said = site.api("GET", f"/api/conversations/{conversation}/messages")["items"]
+    counted = next(one for one in said if one["role"] == "tool" and one["parts"][0]["name"] == "calculator")
+    tab.goto(f"{site.url}/conversations/{conversation}#m-{counted['id']}")
+    expect(tab.locator(".tool")).to_be_in_viewport()
+
+
 @covers("R39")
 def test_what_was_left_out_is_named_and_what_is_new_is_marked(site: Site, tab: Page):
     conversation = site.talk("¿Where is my order 4711?", "¿And now?")

@@ -43,6 +43,8 @@ class Step(msgspec.Struct):
     weight: int = 0
     """The tokens that are freed with it: its own, and those of what its tools answered."""
     tools: dict[str, ToolUse] = {}
+    answers: list[str] = []
+    """The messages in which its calls were answered: they are shown with it."""
     call_id: str | None = None
     stands_for: int = 0
     """How many messages it stands for."""

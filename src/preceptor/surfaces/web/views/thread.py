@@ -207,6 +207,8 @@ class TurnView(msgspec.Struct):
             if (use := step.tools.get(result.tool_call_id)) is not None:
                 use.result, use.is_error = result.content, result.is_error
             changed[step.message_id] = step
+        for step in changed.values():
+            step.answers.append(message.id)
         return [self._shown(step) for step in changed.values() if step.visible]
 
     def _weigh(self, message: Message) -> None:
