@@ -153,6 +153,16 @@ def test_marks_stand_apart_and_a_moment_stays_in_one_piece_on_a_narrow_screen(si
         assert page.locator("[data-item] time").evaluate("it => it.getClientRects().length") == 1
 
 
+def test_a_list_shows_what_was_said_without_its_marks_and_what_says_nothing_yet_without_an_id(site: Site, tab: Page):
+    title = f"Order {uuid4().hex[:8]}"
+    said, silent = site.talk("¿Where is my order 4711?", title=title), site.talk()
+    tab.goto(f"{site.url}/conversations")
+    told = tab.locator(f"a[href='/conversations/{said}'] .last")
+    expect(told).to_contain_text("I checked order 4711: it left our hub on 12 November. Expected delivery: tomorrow")
+    tab.locator(f"a[href='/conversations/{silent}']", has_text="Nothing has been said yet").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Nothing has been said yet")
+
+
 def test_a_conversation_leads_to_the_agent_that_answers_in_it(site: Site, tab: Page):
     tab.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
     tab.locator("#top").get_by_role("link", name=AGENT).click()

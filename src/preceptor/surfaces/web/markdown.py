@@ -3,6 +3,10 @@
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+GLANCED = 1_000
+"""Characters that are looked at for a line of a list."""
 
 
 @cache
@@ -14,3 +18,8 @@ def _parser() -> MarkdownIt:
 
 def markdown(text: str) -> str:
     return _parser().render(text)
+
+
+def plain(text: str) -> str:
+    """How it begins, in one line and without its marks."""
+    return Markup(markdown(text[:GLANCED])).striptags()  # noqa: S704 - it is taken apart, and shown as text

@@ -21,7 +21,7 @@ from preceptor.domain.paging import Page
 from preceptor.domain.phrases import LANGUAGES
 from preceptor.surfaces.web import assets
 from preceptor.surfaces.web.languages import NAMES, SPEAKERS, Speaker
-from preceptor.surfaces.web.markdown import markdown
+from preceptor.surfaces.web.markdown import markdown, plain
 from preceptor.surfaces.web.navigation import entries_for
 from preceptor.surfaces.web.remembering import recalled, said
 from preceptor.surfaces.web.sentences import coded, failure
@@ -144,6 +144,7 @@ def environment(language: str) -> Environment:
     made.globals |= {"rule_modes": MODES, "rule_names": RULES}
     made.filters |= {
         "markdown": _markdown,
+        "plain": plain,
         "number": speaker.number,
         "fixed": speaker.fixed,
         "moment": _moment,
