@@ -12,10 +12,12 @@ import pytest
 from preceptor.domain.errors import phrased
 from preceptor.domain.executions.execution import StepStatus
 from preceptor.domain.experiments.experiment import Status as ExperimentStatus
+from preceptor.domain.experiments.metrics import COMPUTED, TOLD
 from preceptor.domain.instructions.instruction import Status as InstructionStatus
 from preceptor.engine.gatekeeping import GateClosed
 from preceptor.surfaces.web.languages import SPEAKERS, WORDS, catalogue
 from preceptor.surfaces.web.remembering import recalled, said
+from preceptor.surfaces.web.routes.experiments import MEASURED
 from preceptor.surfaces.web.sentences import failure
 from tests.web.browsing import Site
 from tests.web.places import places
@@ -159,6 +161,10 @@ def test_a_sentence_that_was_noted_without_its_full_stop_is_said_without_it():
         russian = recalled(SPEAKERS["ru"], sentence)
         assert russian != sentence
         assert recalled(SPEAKERS["ru"], sentence[:-1]) == russian[:-1]
+
+
+def test_every_measure_of_an_experiment_is_told_in_words():
+    assert set(MEASURED) == {*TOLD, *COMPUTED}
 
 
 def test_nobody_is_shown_a_code_in_the_place_of_a_reason():

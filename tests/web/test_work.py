@@ -45,6 +45,7 @@ def test_an_experiments_page_says_what_the_api_says(site: Site, tab: Page, compa
     told = site.api("GET", f"{PATH}/{experiment_id}/results")
     tab.goto(f"{site.url}/experiments/{experiment_id}")
     expect(tab.locator(".verdict")).to_have_text(told["verdict"]["sentence"])
+    expect(tab.locator("tr[data-metric=failureRate] th")).to_contain_text("share of turns that fail")
     for effect in told["effects"]:
         row = tab.locator(f"tr[data-metric='{effect['metric']}']")
         if effect["difference"] is None:

@@ -19,7 +19,7 @@ from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, look, page
-from preceptor.surfaces.web.routes.experiments import API, METRICS, WORDS
+from preceptor.surfaces.web.routes.experiments import API, MEASURED, WORDS
 from preceptor.surfaces.web.views.editing import number
 
 router = Pages("/experiments")
@@ -124,7 +124,7 @@ async def _form(
         chosen=agents,
         agents=(await preceptor.agents.page(limit=MOST)).items,
         versions=await _versions(preceptor, [one.family_id for one in library]),
-        metrics=METRICS,
+        measured=MEASURED,
         units=tuple(UnitKind),
         words=WORDS,
         needed=needed,

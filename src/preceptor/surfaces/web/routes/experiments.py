@@ -12,7 +12,6 @@ from preceptor.domain.errors import Invalid, PreceptorError
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Experiment, Status
 from preceptor.domain.experiments.forecast import retold
-from preceptor.domain.experiments.metrics import COMPUTED, TOLD
 from preceptor.domain.ids import ExperimentId
 from preceptor.domain.ownership import Permission
 from preceptor.engine.experiments import Experiments
@@ -50,7 +49,20 @@ LIGHTS = {
     "yellow": ("specialist", msg("to be watched")),
     "red": ("danger", msg("wrong")),
 }
-METRICS = (*TOLD, *COMPUTED)
+MEASURED = {
+    "rating": msg("what people rate it, 1 to 5"),
+    "resolution": msg("share of conversations that people call solved"),
+    "success": msg("share of turns with an answer"),
+    "rulePasses": msg("share of checked answers that keep the rules"),
+    "planConsistency": msg("how far answers keep to their plans, 0 to 1"),
+    "clarifyRate": msg("share of turns that ask back"),
+    "blockRate": msg("share of turns that are declined"),
+    "failureRate": msg("share of turns that fail"),
+    "tokens": msg("tokens of a turn"),
+    "cost": msg("cost of a turn"),
+    "latency": msg("milliseconds of a turn"),
+}
+"""What each measure is, for those who do not know it by the name that the API has for it."""
 
 
 class Promotion(msgspec.Struct, frozen=True):
@@ -191,6 +203,7 @@ async def _page(
         words=WORDS,
         hues=HUES,
         lights=LIGHTS,
+        measured=MEASURED,
     )
 
 
