@@ -32,6 +32,7 @@ def test_every_code_is_on_the_page_of_errors_with_its_status_and_what_to_do():
     for failure in failures():
         found.setdefault(failure.status, set()).add(failure.code)
         assert failure.sentence.endswith("."), failure
+        assert ": ." not in failure.sentence, f"it says nothing of what was found: {failure}"
         assert failure.remedy.endswith("."), failure
     assert found == {status: set(codes.split()) for status, codes in CODES.items()}
 

@@ -117,12 +117,14 @@ def _said(kind: type[PreceptorError], error: PreceptorError) -> str:
 
 
 def _example(kind: type[PreceptorError]) -> PreceptorError:
-    """One whose facts are shown by their names. Facts that must be numbers stay numbers."""
+    """One whose facts are shown by their names. Facts that must be numbers stay numbers; of several, one is named."""
     plain: dict[str, Any] = {name: 1 for name in kind.facts if not hasattr(kind, name)}
     for name in kind.facts:
-        told = plain | {name: f"<{name.replace('_', ' ')}>"}
-        if getattr(kind, name, "") not in ("", 0) or name == "fault":
+        shown: Any = f"<{name.replace('_', ' ')}>"
+        usual = getattr(kind, name, "")
+        if usual not in ("", 0, ()) or name == "fault":
             continue
+        told = plain | {name: (shown, "…") if usual == () else shown}
         with suppress(Exception):
             str(kind(**told))
             plain = told
