@@ -116,6 +116,32 @@ LOOKS: dict[str, tuple[str, Json, str, str]] = {
         "/url",
         "Write an address that begins with http:// or https://",
     ),
+    "a tag": (
+        "instructions",
+        {"name": "A", "type": "system", "tags": ["one\ntwo"]},
+        "/tags/0",
+        "Write something on one",
+    ),
+    "a variable": (
+        "instructions",
+        {"name": "A", "type": "template", "variables": [{"name": "your name"}]},
+        "/variables/0/name",
+        "Write up to 64 Latin letters, digits and _ without spaces, a letter or _ first",
+    ),
+    "a concept": (
+        "agents",
+        {
+            "name": "Shop",
+            "parameters": {
+                "compressionStrategy": {
+                    "type": "facts_tldr",
+                    "concepts": [{"name": "an order", "description": "Its id"}],
+                }
+            },
+        },
+        "/parameters/compressionStrategy/concepts/0/name",
+        "Write up to 64 Latin letters, digits and _ - without spaces",
+    ),
     "words of plans": (
         "agents",
         {"name": "Shop", "sgr": {"templates": {"block": {"analysis": "x", "response": "{{spam_reason}}"}}}},

@@ -14,7 +14,8 @@ from preceptor.domain.value import VISIBLE_TEXT, AnyId, Json, Text, Value
 LONGEST_TEXT = 500_000
 Said = Annotated[str, Field(max_length=LONGEST_TEXT, pattern=VISIBLE_TEXT)]
 Header = Annotated[str, Field(max_length=64, pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
-Url = Annotated[str, Field(min_length=8, max_length=2000, pattern=r"^https?://[!-\[\]-~]+$")]
+URL_TEXT = r"^https?://[!-\[\]-~]+$"
+Url = Annotated[str, Field(min_length=8, max_length=2000, pattern=URL_TEXT)]
 
 
 class Nothing(Value):

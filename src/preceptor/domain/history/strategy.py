@@ -148,10 +148,13 @@ class WindowTLDR(_Plain):
         return Choice((tuple(free[-self.n :]),), tuple(free[: -self.n]))
 
 
+CONCEPT_TEXT = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
+
+
 class Concept(Value):
     """A kind of fact to look for."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+    name: Annotated[str, Field(pattern=CONCEPT_TEXT)]
     description: Annotated[Text, Field(pattern=VISIBLE_TEXT, max_length=1000)]
     many: bool = True
 

@@ -17,7 +17,8 @@ from preceptor.domain.value import ANY_TEXT, FROM_JSON, JsonReal, JsonWhole, Tex
 Description = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
 Changelog = Annotated[str, StringConstraints(max_length=10_000, pattern=ANY_TEXT)]
 Tags = Annotated[tuple[Word, ...], Field(max_length=100)]
-VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+VARIABLE_TEXT = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+VariableName = Annotated[str, StringConstraints(pattern=VARIABLE_TEXT)]
 Scalar = bool | JsonWhole | JsonReal | Text
 
 SUGGESTED: dict[str, frozenset[str]] = {

@@ -30,6 +30,10 @@ class Effect(StrEnum):
     """Whoever sent the message carries it out, once the turn has ended with the call."""
 
 
+TOOL_TEXT = r"^[A-Za-z0-9_-]{1,64}$"
+"""How clients may call tools of their own."""
+
+
 class ToolSpec(msgspec.Struct, frozen=True, rename="camel"):
     """A tool as a model is told of it."""
 

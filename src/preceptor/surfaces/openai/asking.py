@@ -9,7 +9,7 @@ from preceptor.domain.errors import Invalid
 from preceptor.domain.messages.brought import Brought
 from preceptor.domain.messages.message import Attachment
 from preceptor.domain.prompts.parameters import RequestParameters, Stop
-from preceptor.domain.prompts.prompt import Effect, ToolSpec
+from preceptor.domain.prompts.prompt import TOOL_TEXT, Effect, ToolSpec
 from preceptor.domain.value import ANY_TEXT, FROM_JSON, Json, Text
 from preceptor.wire.openai_client import said_by_client
 
@@ -20,7 +20,7 @@ MOST_TOOLS = 128
 Model = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=ANY_TEXT), Field(description="An agent's id.")
 ]
-ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+ToolName = Annotated[str, StringConstraints(pattern=TOOL_TEXT)]
 Count = Annotated[int, Field(ge=1, lt=2**31), FROM_JSON]
 Share = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]

@@ -11,8 +11,13 @@ from starlette.routing import Match, Route
 
 from preceptor.domain import agents, orgs, providers, users
 from preceptor.domain.errors import Invalid, PreceptorError
+from preceptor.domain.executions import commands
 from preceptor.domain.experiments.metrics import METRIC_TEXT
+from preceptor.domain.history.strategy import CONCEPT_TEXT
+from preceptor.domain.instructions.content import ONE_LINE
+from preceptor.domain.instructions.instruction import VARIABLE_TEXT
 from preceptor.domain.instructions.version import LABEL_TEXT, VERSION_TEXT
+from preceptor.domain.prompts.prompt import TOOL_TEXT
 from preceptor.domain.reasoning import wording
 from preceptor.domain.value import VISIBLE_TEXT
 from preceptor.surfaces.problems import MEDIA_TYPE, Complaint, Problem, headers_of, openai_error, problem_of
@@ -25,8 +30,13 @@ _SPELLED = {
     providers.ID_TEXT: "Write up to 32 small Latin letters, digits and - without spaces, a letter first",
     providers.URL_TEXT: "Write an address that begins with http:// or https://, without spaces, at most 490 characters",
     VERSION_TEXT: "Write a version such as 1.2.0",
-    METRIC_TEXT: "Write up to 64 Latin letters, digits and . _ - without spaces, a letter first",
     LABEL_TEXT: "Write up to 63 small Latin letters, digits and . _ - without spaces, a letter first",
+    ONE_LINE: "Write something on one line, without spaces before and after it",
+    VARIABLE_TEXT: "Write up to 64 Latin letters, digits and _ without spaces, a letter or _ first",
+    METRIC_TEXT: "Write up to 64 Latin letters, digits and . _ - without spaces, a letter first",
+    CONCEPT_TEXT: "Write up to 64 Latin letters, digits and _ - without spaces, a letter first",
+    TOOL_TEXT: "Write up to 64 Latin letters, digits and _ - without spaces",
+    commands.URL_TEXT: "Write an address that begins with http:// or https://, without spaces",
     **wording.SPELLED,
 }
 """What a text that people write has to look like, in words."""
