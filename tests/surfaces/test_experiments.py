@@ -101,6 +101,19 @@ def problem_of(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
 
 
+@pytest.mark.parametrize(
+    "said", [{"json": {"arm": "control"}}, {"params": {"arm": "control"}}], ids=["body", "address"]
+)
+async def test_the_arm_to_be_promoted_is_named_in_the_body_or_in_the_address_and_not_differently_in_both(
+    client: httpx2.AsyncClient, said: Json
+):
+    experiment = await between(client, await versions(client))
+    path = f"{PATH}/{experiment['experimentId']}/promote"
+    torn = await client.post(path, json={"arm": "control"}, params={"arm": "variant"})
+    assert problem_of(torn) == (422, "invalid")
+    assert (await client.post(path, **said)).json()["decision"]["promoted"] == "control"
+
+
 async def test_after_a_stop_and_after_its_time_the_control_is_served(client: httpx2.AsyncClient, model: ScriptedModel):
     arms = await versions(client)
     for duration, stopped in ((7, "stopped"), (1e-9, "ended")):

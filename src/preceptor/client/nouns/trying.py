@@ -14,7 +14,7 @@ from preceptor.client.operating import Group, Key, Kind, operation, streaming
 from preceptor.client.streams import Event, Listening
 from preceptor.domain.executions.execution import Execution, NewExecution
 from preceptor.domain.executions.execution import Summary as ExecutionSummary
-from preceptor.domain.experiments.experiment import Experiment, NewExperiment
+from preceptor.domain.experiments.experiment import Experiment, NewExperiment, Winner
 from preceptor.domain.experiments.results import Results
 from preceptor.domain.experiments.series import Series
 from preceptor.domain.experiments.shown import ExposedConversation
@@ -61,8 +61,8 @@ class Experiments(Group[Kind]):
         """Stop an experiment: from now on the control is served."""
         ...
 
-    @operation("POST /api/instructions/experiments/{experiment_id}/promote")
-    def promote(self, experiment_id: str, *, arm: Arm | None = None, idempotency_key: Key = None) -> Experiment:
+    @operation("POST /api/instructions/experiments/{experiment_id}/promote", Winner)
+    def promote(self, experiment_id: str, arm: Arm | None = None, *, idempotency_key: Key = None) -> Experiment:
         """Make one arm what all its agents are told: the variant, unless you say otherwise."""
         ...
 

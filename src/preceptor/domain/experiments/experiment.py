@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from preceptor.domain.agents import ModelName
-from preceptor.domain.errors import phrased
+from preceptor.domain.errors import Invalid, phrased
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.metrics import RATING, MetricName
 from preceptor.domain.ids import AgentId, ExperimentId, FamilyId, InstructionId
@@ -121,6 +121,16 @@ class VersionArms(Value):
 
     def of(self, arm: Arm) -> VersionArm:
         return self.variant if arm is Arm.VARIANT else self.control
+
+
+class Winner(Value):
+    arm: Arm | None = Field(default=None, description="The one that is to be served to all. Default: the variant.")
+
+    def also(self, named: Arm | None) -> Arm:
+        """The arm, where it may have been named elsewhere as well."""
+        if self.arm is not None and named not in (None, self.arm):
+            raise Invalid("One arm is in the body and another in the address. Say which of them you mean.")
+        return self.arm or named or Arm.VARIANT
 
 
 class Displaced(Value):

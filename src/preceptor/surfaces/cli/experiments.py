@@ -111,7 +111,7 @@ def promote(
     [bold]Example[/bold]
       preceptor experiments promote 0199a1b2-0000-7000-8000-000000000000
     """
-    _ask(experiment, "promote", as_json, f"?arm={'control' if control else 'variant'}")
+    _ask(experiment, "promote", as_json, {"arm": "control" if control else "variant"})
 
 
 @app.command()
@@ -146,9 +146,9 @@ def _arms(preceptor: Api, instruction: str, control: str, variant: str) -> dict[
     }
 
 
-def _ask(experiment: str, what: str, as_json: bool, query: str = "") -> None:
+def _ask(experiment: str, what: str, as_json: bool, body: dict[str, str] | None = None) -> None:
     with api() as preceptor:
-        _told(preceptor.post(_path(experiment, what) + query), as_json)
+        _told(preceptor.post(_path(experiment, what), body), as_json)
 
 
 def _told(experiment: dict[str, Any], as_json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from preceptor.domain.experiments.assigning import Arm
-from preceptor.domain.experiments.experiment import Experiment, NewExperiment, Status
+from preceptor.domain.experiments.experiment import Experiment, NewExperiment, Status, Winner
 from preceptor.domain.experiments.results import Results
 from preceptor.domain.experiments.series import Series
 from preceptor.domain.experiments.shown import ExposedConversation
@@ -16,6 +16,7 @@ from preceptor.surfaces.rest.parameters import Cursor, Limit, Name
 from preceptor.surfaces.rest.routing import Api, ThePreceptor, needs
 
 router = Api("/api/instructions/experiments", "experiments")
+THE_VARIANT = Winner()
 
 
 @router.post("", status_code=201)
@@ -63,10 +64,11 @@ async def stop(experiment_id: Name, preceptor: ThePreceptor) -> Experiment:
 async def promote(
     experiment_id: Name,
     preceptor: ThePreceptor,
-    arm: Annotated[Arm, Query(description="The one that is to be served to all.")] = Arm.VARIANT,
+    said: Winner = THE_VARIANT,
+    arm: Annotated[Arm | None, Query(include_in_schema=False)] = None,
 ) -> Experiment:
     """Make one arm what all agents of the experiment are told: their assignments, or their labels, move there."""
-    return await preceptor.experiments.promote(ExperimentId(experiment_id), arm)
+    return await preceptor.experiments.promote(ExperimentId(experiment_id), said.also(arm))
 
 
 @router.get("/{experiment_id}/results")
