@@ -71,7 +71,10 @@ async def test_what_is_left_is_that_there_was_a_conversation_and_nothing_more_ca
     problem(await talk.client.get(talk.path), 404, "not_found")
     left = (await talk.client.get(talk.path, params={"archived": True})).json()
     assert (left["status"], left["title"], left["metadata"], left["agentId"]) == ("erased", None, {}, "assistant")
-    assert await talk.messages() == await talk.messages("all") == []
+    problem(await talk.client.get(f"{talk.path}/messages"), 404, "not_found")
+    for view in ("current", "all"):
+        asked = {"view": view, "audience": "system", "archived": True}
+        assert (await talk.client.get(f"{talk.path}/messages", params=asked)).json()["items"] == []
     for path in (f"/api/turns/{turn}", f"/api/messages/{message}/context"):
         problem(await talk.client.get(path), 404, "not_found")
     for what, body in (
