@@ -160,6 +160,25 @@ async def test_while_a_long_transaction_is_carried_out_others_are_answered_and_s
 
 
 @on_sqlite
+async def test_a_long_read_goes_on_to_its_end_while_the_store_is_closed(settings: Settings):
+    under_way, closed = asyncio.Event(), asyncio.Event()
+
+    async def long_look(work: Work) -> int:
+        under_way.set()
+        for _ in range(1_000_000):
+            found = await work.orgs.page(None, 1)
+            if closed.is_set():
+                return len(found)
+        raise AssertionError("nobody else had a turn")
+
+    async with open_preceptor(settings) as preceptor:
+        looking = asyncio.create_task(preceptor.session.read(long_look))
+        await under_way.wait()
+    closed.set()
+    assert await looking == 1
+
+
+@on_sqlite
 async def test_a_long_transaction_that_fails_leaves_nothing_and_spoils_nothing_for_those_beside_it(
     preceptor: Preceptor,
 ):

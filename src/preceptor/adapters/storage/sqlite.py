@@ -9,10 +9,12 @@ import asyncio
 import sqlite3
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,8 +89,8 @@ class SqliteStore:
         self._world = world
         self._committed = committed
         self._closed = False
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
+        self._idle = defaultdict[int, list[sqlite3.Connection]](list)
+        """What nobody reads with at the moment, by thread. Whoever reads while the store is closed closes theirs."""
         self._writing = connect(path)
         self._writing.execute("PRAGMA busy_timeout=0")
         self.folding = Folding(partial(connect, path))
@@ -109,17 +111,20 @@ class SqliteStore:
         if self._closed:
             raise ShuttingDown("Preceptor is stopping.")
         try:
-            connection = self._reader()
-            connection.execute("BEGIN")
-            self._idle.remove(connection)
+            connection, idle = self._reader(), self._idle[threading.get_ident()]
+            idle.remove(connection)
             try:
+                connection.execute("BEGIN")
                 executor = SqliteExecutor(connection.cursor(), {}, self._trails.for_reading())
                 work = SqlWork(executor, owner.org_id, self._world.now())
                 return await run_through(program, executor, work)
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._idle.append(connection)
+                if self._closed:
+                    connection.close()
+                else:
+                    idle.append(connection)
         except (sqlite3.Error, OSError) as error:
             raise of_sqlite(error) from error
 
@@ -157,21 +162,16 @@ class SqliteStore:
         await self._writer
         self._thread.shutdown()
         self.folding.close()
-        for connection in (*self._readers, self._writing):
+        for connection in (*chain.from_iterable(self._idle.values()), self._writing):
             connection.close()
 
     def _reader(self) -> sqlite3.Connection:
         """One of this thread's that nobody reads with: a long read lets others read meanwhile."""
-        if not self._idle:
-            connection = connect(self.path)
-            connection.execute("PRAGMA query_only=ON")
-            self._readers.append(connection)
-            self._idle.append(connection)
-        return self._idle[-1]
-
-    @property
-    def _idle(self) -> list[sqlite3.Connection]:
-        return self._local.__dict__.setdefault("idle", [])
+        idle = self._idle[threading.get_ident()]
+        if not idle:
+            idle.append(connect(self.path))
+            idle[-1].execute("PRAGMA query_only=ON")
+        return idle[-1]
 
     def _ring(self) -> None:
         if not self._bell.done():
