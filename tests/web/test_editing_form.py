@@ -2,7 +2,7 @@
 
 from preceptor.domain.instructions.content import Constraint
 from preceptor.domain.instructions.instruction import Authored, InstructionType
-from preceptor.surfaces.web.views.editing import blank, draft_from, draft_of, edited, said_in
+from preceptor.surfaces.web.views.editing import blank, draft_from, draft_of, edited, number, said_in
 
 WHOLE = Authored.model_validate(
     {
@@ -67,3 +67,10 @@ def test_a_blank_form_has_nothing_in_it():
     said = said_in(blank())
     assert (said["name"], said["validationRules"], said["content"]["systemPrompt"]) == ("", None, None)
     assert isinstance(WHOLE.content.constraints[1], Constraint)
+
+
+def test_a_number_is_read_with_a_point_and_with_a_comma_but_never_taken_for_another():
+    read = {"0.5": 0.5, "0,5": 0.5, " -12,25 ": -12.25, "0,125": 0.125, "7": 7, "": None}
+    kept = ("1,500", "12,345", "1,5,0", "1.5,0", ",5", "many")
+    assert {text: number(text) for text in read} == read
+    assert tuple(map(number, kept)) == kept

@@ -20,7 +20,7 @@ from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, look, page
 from preceptor.surfaces.web.routes.experiments import API, MEASURED, WORDS
-from preceptor.surfaces.web.views.editing import number
+from preceptor.surfaces.web.views.editing import number, pointed
 
 router = Pages("/experiments")
 MOST = 200
@@ -94,8 +94,8 @@ def _wish(fields: dict[str, str], agents: tuple[str, ...]) -> dict[str, Any]:
 def _needed(fields: dict[str, str], language: str) -> tuple[str, str]:
     """How many units it takes, as a sentence; or what is wrong with the numbers."""
     try:
-        split, days = float(fields["split"]), float(fields["days"])
-        effect = float(fields["effect"]) if fields["effect"] else None
+        split, days = float(pointed(fields["split"])), float(pointed(fields["days"]))
+        effect = float(pointed(fields["effect"])) if fields["effect"] else None
         deviation = metric_of(_METRIC.validate_python(fields["metric"])).deviation
     except (ValueError, ValidationError):
         return "", UNREADABLE

@@ -4,6 +4,7 @@ An item's fields are named `list.key.part`. The key only ties the parts of one i
 order in which its items come, so a script, or a button without one, moves an item by moving its fields.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "variables": ("name", "type", "description", "required", "default", "options", "maxLength"),
 }
 """What an item of each list is made of. The first part says whether it is empty."""
+_COMMA = re.compile(r"([+-]?(?:0|\d+(?!,\d{3}$))),(\d+)", re.ASCII)
 BLANK_VARIABLE = {"type": "string", "required": "on", "maxLength": "1000"}
 
 
@@ -231,9 +233,15 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
+def pointed(text: str) -> str:
+    """With a point where it has a decimal comma. Before three digits a comma may stand for thousands: then it stays."""
+    found = _COMMA.fullmatch(text.strip())
+    return f"{found[1]}.{found[2]}" if found else text.strip()
+
+
 def number(text: str) -> int | float | str | None:
     """A number if it is one, else what was written, for the check to refuse; None for nothing."""
-    written = text.strip()
+    written = pointed(text)
     for kind in (int, float):
         try:
             return kind(written)
