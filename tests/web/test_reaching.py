@@ -8,6 +8,7 @@ from tests.web.browsing import Site
 from tests.web.library import make
 
 NARROW: ViewportSize = {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
 ZOOMED: ViewportSize = {"width": 640, "height": 400}
 """A window of 1280 by 800 at 200 %."""
 IN_SIGHT = """it => {
@@ -95,6 +96,24 @@ def test_the_composer_ends_where_the_conversation_does(site: Site, tab: Page):
     sides = [tab.locator(one).bounding_box() for one in (".final", "#send")]
     ends = [side["x"] + side["width"] for side in sides if side]
     assert ends[0] == pytest.approx(ends[1], abs=1)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_second_click_on_send_does_not_stop_what_the_first_one_sent(site: Site, tab: Page, size: ViewportSize):
+    tab.set_viewport_size(size)
+    tab.goto(f"{site.url}/conversations/{site.talk('¿Hello')}")
+    with site.provider.holding() as gate:
+        tab.locator("#text").fill("¿Tell me, wait")
+        send = tab.locator("#send").bounding_box()
+        assert send
+        middle = send["x"] + send["width"] / 2, send["y"] + send["height"] / 2
+        tab.mouse.click(*middle)
+        expect(tab.get_by_role("button", name="Stop")).to_be_visible()
+        tab.mouse.click(*middle)
+        gate.set()
+        expect(tab.locator("body[data-turn=done]")).to_be_attached()
+    expect(tab.locator(".final").last).to_contain_text("Understood, and done.")
+    expect(tab.get_by_text("Stopped.")).to_have_count(0)
 
 
 def test_the_way_to_the_latest_lies_over_nothing_that_is_written(site: Site, tab: Page):

@@ -1,6 +1,6 @@
 import { follow } from "./live.js";
 const $ = (selector) => document.querySelector(selector);
-const thread = $("#thread"), say = $("#say"), stop = $("#stop"), send = $("#send"), status = $("#status");
+const thread = $("#thread"), say = $("#say"), stop = $("#stop"), halt = $("#halt"), send = $("#send"), status = $("#status");
 const language = document.documentElement.lang;
 
 // The names of chosen files, beside the button.
@@ -30,7 +30,7 @@ if (thread) {
   const busy = (on) => {
     if (on) thread.setAttribute("aria-busy", "true"); else thread.removeAttribute("aria-busy");
     if (send) send.hidden = false;
-    if (stop) stop.hidden = !on;
+    if (halt) halt.hidden = !on;
     if (say) $("#split").classList.toggle("writable", !on);
     status.textContent = on ? status.dataset.busy : status.dataset.done;
     document.body.dataset.turn = on ? "running" : "done";
@@ -110,10 +110,9 @@ if (thread) {
   addEventListener("beforeunload", (event) => { if (queued) event.preventDefault(); });
   stop?.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const button = stop.querySelector("button");
-    button.disabled = true;
+    halt.disabled = true;
     trouble("");
-    try { await post(stop); } catch { trouble(status.dataset.lost, true); } finally { button.disabled = false; }
+    try { await post(stop); } catch { trouble(status.dataset.lost, true); } finally { halt.disabled = false; }
   });
   addEventListener("keydown", (event) => {
     const writing = event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select");
@@ -123,7 +122,7 @@ if (thread) {
     const menu = $(".menu[open]");
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); return; }
     if (!$("#inspector").hidden) { closePanel(); return; }
-    if (stop && !stop.hidden) stop.requestSubmit();
+    if (halt && !halt.hidden) stop.requestSubmit();
     else if (document.querySelector(".cleaning")) cleaning(false);
   });
 
