@@ -507,6 +507,22 @@ async def test_as_many_analyses_are_shown_as_the_policy_says(tmp_path: Path, dat
             assert len(whole) == retained
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 9, 24, 25])
+async def test_a_limit_of_messages_counts_those_that_are_shown(tmp_path: Path, database_url: str, size: int):
+    def script(prompt: Prompt) -> Line:
+        return plan() if planning(prompt) else "Done."
+
+    async with reasoning(tmp_path, database_url, script) as talk:
+        for number in range(14):
+            await talk.say(f"Question {number}")
+        await talk.client.patch("/api/agents/assistant", json={"parameters": {"maxHistorySize": size}})
+        last = await talk.say("Now")
+        *before, own = texts(talk.model.prompts[-1])
+        assert len(before) == (size if size % 2 else size - 1), "an exchange is not cut in two"
+        assert (before[-1], own[:11]) == ("Now", "## Analysis")
+        await talk.turn(last["turnId"])
+
+
 async def test_the_analysis_of_a_blocked_turn_is_never_shown_to_a_model_again(tmp_path: Path, database_url: str):
     def script(prompt: Prompt) -> Line:
         if not planning(prompt):

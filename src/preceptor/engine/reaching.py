@@ -64,14 +64,16 @@ async def state_of(work: Work, view: View) -> State:
 
 
 async def within_limits(work: Work, past: Past, cap: int, room: int, size: int | None) -> Reach:
-    """As far back as there can be room, or as the request before had cut."""
+    """As far back as there can be room, or as the request before had cut. A planned turn has one message in three that
+    no later one is shown.
+    """
     state, first = past.state, 1
     sticky = state.cap == cap and state.cut > 1
     if sticky:
         first = state.cut - 1
     else:
         first = max(1, await first_within(work, past.view.conversation_id, past.runs, room) - MARGIN)
-    last = 1 if size is None else past.count - size + 2 - len(past.results) - MARGIN
+    last = 1 if size is None else past.count - size - size // 2 + 2 - len(past.results) - MARGIN
     sized = last > first
     first = max(first, last)
     return Reach(first, tuple(number for number in past.results if number < first), sticky, sized)

@@ -17,7 +17,7 @@ from preceptor.domain.ids import ConversationId, TurnId
 from preceptor.domain.messages.brought import are_paired
 from preceptor.domain.messages.message import Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
-from preceptor.domain.prompts.placed import Placed, worth_showing
+from preceptor.domain.prompts.placed import Placed, interim_in, worth_showing
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.reasoning.policy import SgrPolicy
 from preceptor.domain.turns.calls import LeftOut
@@ -119,7 +119,11 @@ class Asking:
     def entries(self, placed: Mapping[int, Placed]) -> list[Entry]:
         """In order of their numbers."""
         analyses, again = self.analyses, None if self.parameters.enable_token_caching else self.counter
-        return [entry_at(placed[number], number, analyses=analyses, counter=again) for number in sorted(placed)]
+        numbers = sorted(placed)
+        found = [entry_at(placed[number], number, analyses=analyses, counter=again) for number in numbers]
+        for at in interim_in([placed[number] for number in numbers], analyses):
+            found[at] = msgspec.structs.replace(found[at], interim=True)
+        return found
 
 
 async def remember(work: Work, past: Past, asking: Asking, view: View | None = None) -> History:

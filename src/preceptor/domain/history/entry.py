@@ -41,6 +41,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pinned: bool = False
     told: str = ""
     """The hash of what the agent was told when it was said, where that is known."""
+    interim: bool = False
+    """No later turn is shown it, so it is none of the messages that a limit counts."""
 
     @property
     def is_pin(self) -> bool:

@@ -171,7 +171,8 @@ def within_size(tape: Tape, size: int, levels: Levels, question: int) -> int:
     while at > levels.cut and size >= 0:
         at -= 1
         entry = tape[at]
-        size -= tape.counts[at + 1] > tape.counts[at] and not (entry.intermediate and at < levels.spans)
+        unseen = entry.interim or (entry.intermediate and at < levels.spans)
+        size -= tape.counts[at + 1] > tape.counts[at] and not unseen
     return levels.cut if size >= 0 else legal_start(tape, at + 1, question)
 
 

@@ -47,13 +47,18 @@ class Placed(msgspec.Struct, gc=False):
 
 
 def worth_showing(said: Sequence[Placed], analyses: int = 1) -> list[Placed]:
-    """Without what earlier turns said before they answered: that they are at work. What followed says more."""
+    """Without what no later turn is shown."""
+    interim = interim_in(said, analyses)
+    return [each for at, each in enumerate(said) if at not in interim] if interim else list(said)
+
+
+def interim_in(said: Sequence[Placed], analyses: int = 1) -> frozenset[int]:
+    """Where earlier turns said before they answered that they are at work. What followed says more."""
     plans = [at for at, each in enumerate(said[:-1]) if each.message.kind is _PLAN]
     if not plans:
-        return list(said)
+        return frozenset()
     whole = analysed(said, _RUNNING, analyses)
-    interim = {at for at in plans if _is_interim(said[at].message, said[at + 1].message, whole)}
-    return [each for at, each in enumerate(said) if at not in interim]
+    return frozenset([at for at in plans if _is_interim(said[at].message, said[at + 1].message, whole)])
 
 
 def _is_interim(message: Message, after: Message, whole: Collection[TurnId]) -> bool:
