@@ -6,7 +6,7 @@ from preceptor import Settings
 from preceptor.adapters.models.scripted import Line
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure
-from preceptor.testing import Say
+from preceptor.testing import Called, Say
 from tests.requirements import covers
 from tests.surfaces.helpers import problem
 from tests.surfaces.talking import DELEGATION, Talk, talking, text_of
@@ -129,6 +129,39 @@ async def test_chosen_delegations_are_cleaned_up_and_others_stay(talk: Talk):
     view = await talk.compact(spans=[spans[-1]], strategy="drop")
     assert view["compaction"]["count"] == 6
     assert await talk.texts() == [*WHOLE, "And again?", "The answer is 4."]
+
+
+BESIDE = Say(
+    "Both of you.",
+    (Called("delegate_internal_reasoning", {"specialists": [{"agent_prompt": "A."}, {"agent_prompt": "B."}]}),),
+)
+
+
+@covers("R42", "R192")
+async def test_what_one_of_several_specialists_at_once_said_goes_with_the_call_that_asked_them_all(talk: Talk):
+    for number, what in enumerate(("spans", "messageIds", "spans", "messageIds")):
+        await talk.say("Ask.", BESIDE, "beside", "beside", f"asked {number}")
+        *_, first, second, _, _ = await talk.messages()
+        assert [text_of(one) for one in (first, second)] == ["beside"] * 2
+        one = (first, second)[number // 2]
+        view = await talk.compact(strategy="drop", **{what: [one["spanId" if what == "spans" else "id"]]})
+        assert view["compaction"]["count"] == 2
+        assert (await talk.texts())[-2:] == ["Ask.", f"asked {number}"]
+        problem(await talk.post("compact", {"strategy": "drop", "spans": [one["spanId"]]}), 404, "not_found")
+
+
+@covers("R33", "R42")
+async def test_what_was_said_beside_each_other_stays_in_sight_where_something_else_is_left_out(talk: Talk):
+    await talk.say("Ask.", BESIDE, "beside", "beside", "asked")
+    before = await talk.messages()
+    await talk.compact(strategy="drop", messageIds=[before[0]["id"]])
+    assert await talk.messages() == before[1:]
+    query, pages = {"audience": "system", "limit": 1}, list[str]()
+    while query:
+        page = (await talk.client.get(f"{talk.path}/messages", params=query)).json()
+        pages += [message["id"] for message in page["items"]]
+        query = query | {"cursor": page["nextCursor"]} if page["nextCursor"] else {}
+    assert pages == [message["id"] for message in before[1:]]
 
 
 async def test_what_was_compacted_can_be_compacted_again_with_a_chain_of_sources(talk: Talk):

@@ -82,13 +82,26 @@ class Compacting(msgspec.Struct, frozen=True):
     async def _read(self, work: Work) -> Read:
         look = await at_rest(work, self.session.caller, self.conversation_id, self.if_match)
         said = await said_in(work, self.conversation_id, look.runs)
-        chosen = selected(self.wanted, said)
+        chosen = selected(self.wanted, said, await self._aside(work, said))
         sources = tuple(as_shown(each) for each in said if each.place in chosen)
         agent = await work.agents.find(look.conversation.agent_id)
         means = await connected(work, self.session)
         policy = GuardPolicy(enabled=False) if agent is None else guard_of(means, agent)
         guard = GuardClient(means.guardian, policy)
         return Read(look, agent and agent.model, sources, _sums(look.runs, said), guard, means.models)
+
+    async def _aside(self, work: Work, said: Sequence[Placed]) -> dict[str, int]:
+        """Where delegations beside each other were opened, by their ids and by those of their messages."""
+        named = {*(self.wanted.message_ids or ()), *(self.wanted.spans or ())}
+        if not said or named <= {one for each in said for one in (each.message.id, each.message.span_id)}:
+            return {}
+        places = [each.place for each in said]
+        found, here, before = dict[str, int](), 0, min(places) - 1
+        for each in await work.messages.since(self.conversation_id, before, max(places) - before):
+            here = each.place if each.place > 0 else here
+            if each.place < 0:
+                found |= {each.message.id: here, each.message.span_id or "": here}
+        return found
 
     async def _squashed(self, read: Read) -> Squashed | None:
         """What is to stand in their place: what a person wrote, everything they say, or what a model makes of it."""

@@ -65,10 +65,11 @@ async def _said(work: Work, conversation: ConversationId, after: int, limit: int
 
 
 async def _seen(work: Work, view: View, skip: int, limit: int) -> tuple[list[Placed], int | None]:
-    """What a view shows but for the first `skip`, and how many to skip next."""
-    runs = shown(view, *await work.messages.last(view.conversation_id))
+    """What a view shows but for the first `skip`, with what was said in branches meanwhile; how many to skip next."""
+    here = view.conversation_id
+    runs = shown(view, *await work.messages.last(here))
     page = part(runs, skip, limit)
-    rows = [each for run in page for each in await work.messages.between(view.conversation_id, run.first, run.last)]
+    rows = [each for run in page for each in await work.messages.since(here, run.first - 1, run.last - run.first + 1)]
     return rows, skip + limit if count(runs) > skip + limit else None
 
 

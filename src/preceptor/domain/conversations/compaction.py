@@ -1,6 +1,6 @@
 """Compaction: fewer messages that say enough. What is left out, and what stands in its place, is on the record."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -122,27 +122,32 @@ class SummaryFailed(Upstream):
         )
 
 
+NOTHING: Mapping[str, int] = {}
 Pairs = dict[int, set[tuple[int, str]]]
 """By place: calls, each by the place where it is made and its id."""
 
 
-def selected(wanted: Chosen, said: Sequence[Placed]) -> set[int]:
-    """The places that are meant, closed so that no call loses its answer and no delegation is torn apart."""
-    chosen = _named(wanted.message_ids or (), said)
+def selected(wanted: Chosen, said: Sequence[Placed], aside: Mapping[str, int] = NOTHING) -> set[int]:
+    """The places that are meant, closed so that no call loses its answer and no delegation is torn apart.
+
+    What was said `aside`, in one of several delegations at once, is meant with the call that opened them: by the id of
+    a message or a delegation, where that is.
+    """
+    by_id = {**aside, **{each.message.id: each.place for each in said}}
+    chosen = _named(wanted.message_ids or (), by_id, said, "message")
     if wanted.intermediate:
         chosen |= {each.place for each in said if each.message.is_intermediate}
     spans = frozenset(map(SpanId, wanted.spans or ()))
-    if unknown := spans - {each.message.span_id for each in said}:
-        raise NotFound("delegation in the current view", min(unknown))
-    return _closed(chosen, spans, said)
+    beside = spans - {each.message.span_id for each in said}
+    return _closed(chosen | _named(sorted(beside), aside, said, "delegation"), spans - beside, said)
 
 
-def _named(ids: Iterable[str], said: Sequence[Placed]) -> set[int]:
-    by_id: dict[str, int] = {each.message.id: each.place for each in said}
+def _named(ids: Iterable[str], places: Mapping[str, int], said: Sequence[Placed], what: str) -> set[int]:
+    shown = {each.place for each in said}
     for one in ids:
-        if one not in by_id:
-            raise NotFound("message in the current view", one)
-    return {by_id[one] for one in ids}
+        if places.get(one) not in shown:
+            raise NotFound(f"{what} in the current view", one)
+    return {places[one] for one in ids}
 
 
 def _closed(chosen: set[int], spans: frozenset[SpanId], said: Sequence[Placed]) -> set[int]:
