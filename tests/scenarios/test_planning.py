@@ -523,6 +523,26 @@ async def test_a_limit_of_messages_counts_those_that_are_shown(tmp_path: Path, d
         await talk.turn(last["turnId"])
 
 
+async def test_a_strategy_keeps_as_many_messages_as_it_says_of_those_that_are_shown(tmp_path: Path, database_url: str):
+    def script(prompt: Prompt) -> Line:
+        if "<transcript>" in everything(prompt):
+            return "They talked."
+        return plan() if planning(prompt) else "Done."
+
+    async with reasoning(tmp_path, database_url, script) as talk:
+        for number in range(8):
+            await talk.say(f"Question {number}")
+        last_5 = {"compressionStrategy": {"type": "from_last_n_messages", "n": 5}}
+        await talk.client.patch("/api/agents/assistant", json={"parameters": last_5})
+        for number in range(8, 14):
+            last = await talk.say(f"Question {number}")
+            opener, *middle, own = texts(talk.model.prompts[-1])
+            kept = [text for text in middle if not text.startswith("[Summary")]
+            assert (opener, own[:11]) == ("Question 0", "## Analysis")
+            assert 5 <= len(kept) <= 8, "more only until a summary of four is worth it"
+            await talk.turn(last["turnId"])
+
+
 async def test_the_analysis_of_a_blocked_turn_is_never_shown_to_a_model_again(tmp_path: Path, database_url: str):
     def script(prompt: Prompt) -> Line:
         if not planning(prompt):

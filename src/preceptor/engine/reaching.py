@@ -64,19 +64,22 @@ async def state_of(work: Work, view: View) -> State:
 
 
 async def within_limits(work: Work, past: Past, cap: int, room: int, size: int | None) -> Reach:
-    """As far back as there can be room, or as the request before had cut. A planned turn has one message in three that
-    no later one is shown.
-    """
+    """As far back as there can be room, or as the request before had cut."""
     state, first = past.state, 1
     sticky = state.cap == cap and state.cut > 1
     if sticky:
         first = state.cut - 1
     else:
         first = max(1, await first_within(work, past.view.conversation_id, past.runs, room) - MARGIN)
-    last = 1 if size is None else past.count - size - size // 2 + 2 - len(past.results) - MARGIN
+    last = 1 if size is None else past.count - _at_most(size) + 2 - len(past.results) - MARGIN
     sized = last > first
     first = max(first, last)
     return Reach(first, tuple(number for number in past.results if number < first), sticky, sized)
+
+
+def _at_most(shown: int) -> int:
+    """Among how many messages there are so many that are shown: of three in a planned turn, two are later."""
+    return shown + shown // 2
 
 
 def for_strategy(past: Past, strategy: Strategy, model: str, limits: Limits) -> Reach:
@@ -107,7 +110,7 @@ def _certain(past: Past, strategy: Strategy, known: Sequence[Segment]) -> Iterat
     """Summaries that serve again for certain: none of what must be kept word for word is in them."""
     limit = past.count + 1
     if isinstance(strategy, FromLastNMessages):
-        limit -= strategy.n + len(past.results)
+        limit -= _at_most(strategy.n) + len(past.results)
     for segment in known:
         late = isinstance(strategy, FromTimestamp) and segment.latest >= strategy.timestamp
         if late or segment.last >= limit:

@@ -187,9 +187,9 @@ CompressionStrategy = Annotated[
 
 
 def before_last(entries: Row, n: int) -> int:
-    """Where the last n messages begin, pinned ones not counted."""
+    """Where the last n messages begin, not counting pinned ones and what no later turn is shown."""
     at = len(entries)
     while at and n:
         at -= 1
-        n -= not entries[at].is_pin
+        n -= not (entries[at].is_pin or entries[at].interim)
     return at if not n else 0
