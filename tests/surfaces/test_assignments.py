@@ -369,6 +369,23 @@ async def test_an_agent_names_its_model_tools_and_language(client: httpx2.AsyncC
     )
 
 
+@pytest.mark.parametrize(
+    ("guard", "codes"),
+    [({"mode": "enforce"}, ["no_guardian"]), ({"enabled": False}, []), (None, [])],
+    ids=["guarded", "not guarded", "as all"],
+)
+async def test_an_agent_that_is_to_be_guarded_where_no_guardian_is_says_so(
+    settings: Settings, guard: Any, codes: list[str]
+):
+    async with (
+        open_preceptor(settings.model_copy(update={"guard_enabled": False})) as preceptor,
+        client_of(preceptor) as client,
+    ):
+        made = (await client.post("/api/agents", json={"agentId": "a", "name": "A", "guard": guard})).json()
+        assert [(one["code"], one["path"]) for one in made["warnings"]] == [(code, "/guard") for code in codes]
+        assert (await client.get("/api/agents/a")).json()["warnings"] == made["warnings"]
+
+
 async def test_an_agent_that_names_a_tool_which_is_not_here_is_kept_and_told_so(client: httpx2.AsyncClient):
     body = {"agentId": "a", "name": "A", "tools": ["calculatr", "current_time", "start_conversation"]}
     made = await client.post("/api/agents", json=body)

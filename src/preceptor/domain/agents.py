@@ -146,6 +146,9 @@ class ShownAgent(Agent):
     warnings: tuple[AgentWarning, ...] = ()
 
 
+NO_GUARDIAN = "No guardian is set up here, so nothing that is said to this agent is judged."
+
+
 def unknown_tools(wanted: Sequence[str], known: Sequence[str]) -> tuple[AgentWarning, ...]:
     """Of the tools that an agent names, those that are not here. A server that offers them may yet be connected.
 
@@ -164,3 +167,11 @@ def unknown_tools(wanted: Sequence[str], known: Sequence[str]) -> tuple[AgentWar
         )
         for place, name in unknown
     )
+
+
+def unguarded(policy: GuardPolicy | None) -> tuple[AgentWarning, ...]:
+    """Where there is no guardian: what an agent that is to be guarded has to be told."""
+    if policy is None or not policy.enabled:
+        return ()
+    remedy = "An operator sets PRECEPTOR_GUARD_ENABLED and PRECEPTOR_GUARD_PROVIDER_TYPE."
+    return (AgentWarning(code="no_guardian", sentence=f"{NO_GUARDIAN} {remedy}", path="/guard"),)

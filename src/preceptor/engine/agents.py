@@ -6,7 +6,15 @@ from typing import Any
 import msgspec
 from pydantic.alias_generators import to_camel
 
-from preceptor.domain.agents import Agent, AgentChange, AgentInstructions, NewAgent, ShownAgent, unknown_tools
+from preceptor.domain.agents import (
+    Agent,
+    AgentChange,
+    AgentInstructions,
+    NewAgent,
+    ShownAgent,
+    unguarded,
+    unknown_tools,
+)
 from preceptor.domain.errors import Conflict, Invalid, NotFound, PreceptorError, phrased
 from preceptor.domain.ids import AgentId, AssignmentId
 from preceptor.domain.instructions.assignment import NewAssignment
@@ -65,7 +73,7 @@ class Agents(msgspec.Struct, frozen=True):
             await note(work, self.session.caller, "agent.created", agentId=agent_id)
             for kind, id_, assignment_id in wanted:
                 await _give(work, self.session.caller, agent_id, kind, NewAssignment(instruction_id=id_), assignment_id)
-            return await _shown(work, agent, tools)
+            return await self._shown(work, agent, tools)
 
         return await self.session.write(program)
 
@@ -74,7 +82,7 @@ class Agents(msgspec.Struct, frozen=True):
             agent = await found(work, agent_id)
             compiled = await effective_now(work, self.session.compilations, agent_id)
             tools = (await connected(work, self.session)).tools
-            return _told(agent, _brief(compiled.told.speakers), tools)
+            return self._told(agent, _brief(compiled.told.speakers), tools)
 
         return await self.session.read(program)
 
@@ -91,13 +99,23 @@ class Agents(msgspec.Struct, frozen=True):
             await self._check_models(work, news.get("model"), *news.get("fallback_models", ()))
             await require_usable(work, news.get("sgr"))
             if agent.model_copy(update=news) == agent:
-                return await _shown(work, agent, tools)
+                return await self._shown(work, agent, tools)
             changed = agent.model_copy(update=news | {"updated_at": work.now, "revision": agent.revision + 1})
             await work.agents.replace(changed)
             await note(work, self.session.caller, "agent.changed", agentId=agent_id, fields=sorted(news))
-            return await _shown(work, changed, tools)
+            return await self._shown(work, changed, tools)
 
         return await self.session.write(program)
+
+    async def _shown(self, work: Work, agent: Agent, tools: Tools) -> ShownAgent:
+        """With its instructions in brief: the first that speaks as system and as behavior, and all the tasks."""
+        return self._told(agent, _brief(await _spoken_to(work, agent.agent_id)), tools)
+
+    def _told(self, agent: Agent, instructions: AgentInstructions, tools: Tools) -> ShownAgent:
+        warnings = unknown_tools(agent.tools, (*tools.names, START))
+        if self.session.means.guardian is None:
+            warnings += unguarded(agent.guard)
+        return ShownAgent(**dict(agent), instructions=instructions, warnings=warnings)
 
     async def _check_models(self, work: Work, *names: str | None) -> None:
         """A name that can be no model's is refused when it is written, not when someone waits for an answer."""
@@ -168,16 +186,6 @@ async def _give(
     version = await meant(work, await assign(work, caller, agent_id, new, assignment_id))
     if version is not None and version.type is not kind:
         raise Invalid(f"{new.instruction_id} is a {version.type} instruction, and here one of type {kind} is wanted.")
-
-
-async def _shown(work: Work, agent: Agent, tools: Tools) -> ShownAgent:
-    """With its instructions in brief: the first that speaks as system and as behavior, and all the tasks."""
-    return _told(agent, _brief(await _spoken_to(work, agent.agent_id)), tools)
-
-
-def _told(agent: Agent, instructions: AgentInstructions, tools: Tools) -> ShownAgent:
-    warnings = unknown_tools(agent.tools, (*tools.names, START))
-    return ShownAgent(**dict(agent), instructions=instructions, warnings=warnings)
 
 
 async def _spoken_to(work: Work, agent_id: AgentId) -> list[Assignment]:
