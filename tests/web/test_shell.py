@@ -150,6 +150,7 @@ def test_marks_stand_apart_and_a_moment_stays_in_one_piece_on_a_narrow_screen(si
         assert demo
         assert intermediate
         assert demo["x"] + demo["width"] + 4 <= intermediate["x"]
+        expect(page.locator("[data-item] time")).to_have_text(re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d UTC$"))
         assert page.locator("[data-item] time").evaluate("it => it.getClientRects().length") == 1
 
 

@@ -164,7 +164,7 @@ def _markdown(text: str) -> Markup:
 
 
 def _moment(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _briefly(speaker: Speaker) -> Callable[..., str]:
