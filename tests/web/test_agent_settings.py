@@ -253,7 +253,7 @@ def test_those_who_may_not_change_an_agent_read_its_settings(site: Site):
     with site.context(cookies=site.cookies_of("reader")) as context:
         page = context.new_page()
         page.goto(f"{site.url}/agents/{mine.agent_id}")
-        for fact in ("Temperature0.3", "Tokens5000", "Languagevi"):
+        for fact in ("Temperature0.3", "Tokens5,000", "Languagevi"):
             expect(page.locator(".facts")).to_contain_text(fact)
         expect(page.locator("#profile")).to_have_count(0)
         answer = page.request.post(f"{site.url}/agents/{mine.agent_id}/profile", form={"name": "Mine"})

@@ -137,6 +137,7 @@ def test_every_sentence_of_the_record_is_known_again_with_what_was_filled_in():
         ("Step 2 (Look) failed: The execution was over.", "Шаг 2 (Look) — сбой: Выполнение было завершено."),
         ("Step 0 (Look) timeout: It took longer than the 1 s it had.", "Шаг 0 (Look) — время вышло: "),
         ("The execution was over. Ask the provider.", "The execution was over. Ask the provider."),
+        ("The turn cost 0.25 and had 0.1.", "0,25"),
         ("20 calls were all it had", "вызовов у него было всего 20"),
         ("Restored 1.0.0-rc.1.", "Восстановлена версия 1.0.0-rc.1."),
         ("Restored the old tone.", "Restored the old tone."),

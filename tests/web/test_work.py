@@ -95,6 +95,16 @@ def test_sample_conversations_go_by_their_titles_or_first_words(site: Site, tab:
     assert set(names) == {"Opening hours, again", "¿Is it open?"}
 
 
+def test_whoever_may_not_read_a_conversation_is_not_told_what_it_began_with(site: Site, compared: tuple[Json, str]):
+    wish = {"name": "Counting", "permissions": ["experiment:run", "conversation:read"]}
+    key = site.api("POST", "/api/keys", json=wish)["key"]
+    with site.served.client(key) as client:
+        page = client.get(f"/experiments/{compared[0]['experimentId']}")
+    assert page.status_code == 200
+    assert 'href="/conversations/' in page.text
+    assert "¿Is it open?" not in page.text
+
+
 def test_a_verdict_stays_while_the_counts_go_on(site: Site, tab: Page, compared: tuple[Json, str]):
     experiment_id, agent_id = compared[0]["experimentId"], compared[1]
     tab.goto(f"{site.url}/experiments/{experiment_id}")

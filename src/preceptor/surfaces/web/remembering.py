@@ -66,6 +66,13 @@ def recalled(speaker: Speaker, text: str) -> str:
     return " ".join(one for one in each if one is not None) if None not in each else text
 
 
+def fact(speaker: Speaker, text: str) -> str:
+    """What is set somewhere: a number as it is written in the language of the page, or words of ours."""
+    if text.isdecimal():
+        return speaker.number(int(text))
+    return speaker.fraction(text) if NUMBER.fullmatch(text) else speaker.say(text)
+
+
 def said(speaker: Speaker, text: str) -> str:
     """A phrase in the language of the page. Any other text is someone's own, and stays as it is."""
     if not isinstance(text, Phrased):
@@ -109,8 +116,8 @@ def _shown(speaker: Speaker, name: str, value: object) -> str:
     text = str(value)
     if isinstance(value, Phrased):
         return said(speaker, value)
-    if text.isdecimal() and name in NUMBERS:
-        return speaker.number(int(text))
+    if name in NUMBERS:
+        return fact(speaker, text)
     if name in {"field", "fields"}:
         return ", ".join(speaker.say(LABELS.get(one.rpartition(".")[2], one)) for one in text.split(", "))
     if name in WORDED:

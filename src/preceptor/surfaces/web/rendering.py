@@ -23,7 +23,7 @@ from preceptor.surfaces.web import assets
 from preceptor.surfaces.web.languages import NAMES, SPEAKERS, Speaker
 from preceptor.surfaces.web.markdown import markdown, plain
 from preceptor.surfaces.web.navigation import entries_for
-from preceptor.surfaces.web.remembering import recalled, said
+from preceptor.surfaces.web.remembering import fact, recalled, said
 from preceptor.surfaces.web.sentences import coded, failure
 from preceptor.surfaces.web.views.wording import MODES, RULES
 
@@ -155,6 +155,7 @@ def environment(language: str) -> Environment:
         "coded": partial(coded, speaker),
         "said": partial(said, speaker),
         "recalled": partial(recalled, speaker),
+        "fact": partial(fact, speaker),
     }
     return made
 
