@@ -164,6 +164,7 @@ BODIES: dict[str, Json] = {
         "settings": {"variant": {"parameters": {"temperature": 0.5}}},
         "status": "draft",
     },
+    "experiments_promote": {"arm": "variant"},
     "outcomes_tell": {"metric": "resolution", "value": True},
     "outcomes_rate": {"score": 5},
     "agents_create": {"name": "Example"},

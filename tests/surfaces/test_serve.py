@@ -334,6 +334,18 @@ def test_a_request_that_never_sends_its_body_does_not_hold_up_the_end(tmp_path: 
             assert time.monotonic() - time_of_signal <= 5
 
 
+def test_a_client_that_listens_only_when_it_has_said_all_hears_that_it_was_too_much(served: Served):
+    address = urlsplit(served.url)
+    head = f"POST /api/agents HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {served.admin_key}\r\n"
+    head += "Content-Type: application/json\r\nContent-Length: 9000000\r\nConnection: close\r\n\r\n"
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(head.encode())
+        for _ in range(900):
+            connection.sendall(b" " * 10_000)
+        with connection.makefile("rb") as heard:
+            assert heard.readline().startswith(b"HTTP/1.1 413 ")
+
+
 def test_the_last_act_is_a_checkpoint_with_an_anchor_outside_the_database(tmp_path: Path):
     with serving(tmp_path) as served:
         with served.client() as client:

@@ -1,6 +1,7 @@
 """Reading what a request brings: its headers, and its body as strict JSON."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from fastapi import Request
@@ -13,6 +14,9 @@ from preceptor.surfaces.problems import BODY_PATIENCE, SlowBody, UnsupportedMedi
 from preceptor.surfaces.rest.pointing import pointed
 from preceptor.surfaces.rest.values import JSON
 from preceptor.wire import strict_json
+
+HEARD_OUT, PATIENCE = 16_000_000, 1.0
+"""Bytes and seconds for which a body that is too long is heard out: many clients listen when they have said all."""
 
 
 def given(request: Request, name: bytes) -> list[bytes]:
@@ -29,13 +33,30 @@ def first(request: Request, name: bytes, otherwise: str = "") -> str:
 
 async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, given up on as soon as it is too long or too slow."""
-    declared = first(request, b"content-length", "0")
-    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
-        raise TooLarge(limit)
     try:
+        _refuse_long(request, limit)
         return await limited(_read(request, limit), asyncio.timeout(BODY_PATIENCE))
     except TimeoutError:
         raise SlowBody from None
+    except TooLarge:
+        if not given(request, b"expect"):  # whoever asks before they send has sent nothing
+            with suppress(TimeoutError):
+                await limited(_hear_out(request), asyncio.timeout(PATIENCE))
+        raise
+
+
+def _refuse_long(request: Request, limit: int) -> None:
+    declared = first(request, b"content-length", "0")
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+        raise TooLarge(limit)
+
+
+async def _hear_out(request: Request) -> None:
+    left, more = HEARD_OUT, True
+    while more and left > 0:
+        message = await request.receive()
+        left -= len(message.get("body", b""))
+        more = message.get("more_body", False)
 
 
 async def _read(request: Request, limit: int) -> bytes:
