@@ -76,6 +76,29 @@ def test_traffic_is_brought_in_replayed_and_reported(scripted: None, cli: Cli, t
     assert cli("replay", "import", str(tmp_path / "none.jsonl")).code != 0
 
 
+def test_a_file_that_cannot_be_read_says_where_and_what_ends_a_line_elsewhere_ends_none_here(cli: Cli, tmp_path: Path):
+    export = tmp_path / "traffic.jsonl"
+    said = [{"role": "user", "content": "One\u2028two\x85three"}, {"role": "assistant", "content": "Yes."}]
+    line = json.dumps({"messages": said}, ensure_ascii=False)
+    export.write_bytes(f"\ufeff{line}\r\n\r\n{line}".encode())
+    assert cli("replay", "import", str(export)).out == "2 conversations with 2 turns are with assistant.\n"
+    export.write_text(f"{line}\n\n{line[:-1]}\n{line}")
+    broken = cli("replay", "import", str(export))
+    assert "cannot be read at line 3, column 102" in broken.err, broken.err
+    export.write_bytes("é".encode("latin-1"))
+    assert cli("replay", "import", str(export)).err == f"error: {export} cannot be read (it is not UTF-8).\n"
+
+
+def test_a_large_export_is_sent_in_parts_that_a_server_reads(scripted: None, on: Cli, tmp_path: Path):
+    export = tmp_path / "traffic.jsonl"
+    said = [{"role": "user", "content": "x" * 600_000}, {"role": "assistant", "content": "Yes."}]
+    records: list[dict[str, Any]] = [{"messages": said}] * 40
+    export.write_text("\n".join(map(json.dumps, records)) + '\n{"messages": []}')
+    told = on("replay", "import", str(export))
+    assert "40 conversations with 40 turns are with assistant." in told.out, told.err
+    assert "record 41 is left out: no user says anything in it" in told.out
+
+
 def test_nothing_that_someone_said_becomes_part_of_the_page():
     evil = '</style><script>alert(1)</script><img src=x onerror="x">'
     item: dict[str, Any] = {

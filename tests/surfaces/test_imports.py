@@ -87,6 +87,17 @@ async def test_what_holds_no_conversation_is_told_and_bad_input_is_refused(
     assert {name for name in after if after[name] != before[name]} <= {"blobs"}
 
 
+async def test_a_call_whose_arguments_nobody_can_read_is_brought_in_with_the_words_it_had(client: httpx2.AsyncClient):
+    written = '{"a":' * 300 + r'"\ud800"' + "}" * 300
+    call = {"id": "c1", "function": {"name": "search", "arguments": written}}
+    said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Yes.", "tool_calls": [call]}]
+    answer = await client.post(PATH, json={"records": [{"messages": said}]})
+    assert answer.status_code == 201, answer.text
+    place = answer.json()["conversations"][0]["conversationId"]
+    messages = (await client.get(f"/api/conversations/{place}/messages")).json()["items"]
+    assert messages[1]["parts"][1]["arguments"] == {"raw": written}
+
+
 async def test_an_import_stays_in_its_organisation(client: httpx2.AsyncClient, preceptor: Preceptor):
     rival = await new_org(client, "rivals")
     async with client_of(preceptor, rival) as theirs:

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,6 +58,38 @@ def test_a_question_without_an_answer_and_words_before_the_first_question_make_n
     [only] = exchanges(trace.said)
     assert (texts(only.question.parts), texts(only.answers[0].parts)) == ("One\n\nTwo", "Both.")
     assert read([{"messages": [{"role": "assistant", "content": "x"}]}], "openai")[1][0].record == 0
+
+
+WRITTEN = {
+    "an object": ('{"a": 1}', {"a": 1}),
+    "no JSON": ("a, b", {"raw": "a, b"}),
+    "deeper than we read": ('{"a":' * 300 + "1" + "}" * 300, None),
+    "deeper than anyone reads": ("[" * 100_000, None),
+    "half a character": (r'{"\ud800": "\ud800"}', None),
+    "a number beyond all": ('{"a": ' + "9" * 400 + "}", None),
+    "no number": ('{"a": NaN}', None),
+}
+
+
+@pytest.mark.parametrize(("written", "arguments"), WRITTEN.values(), ids=WRITTEN)
+def test_arguments_of_a_call_are_read_or_kept_as_they_were_written(written: str, arguments: Json | None):
+    call = {"id": "c1", "function": {"name": "search", "arguments": written}}
+    said = [{"role": "user", "content": "Where?"}, {"role": "assistant", "tool_calls": [call]}]
+    [trace] = read([{"messages": said}], "openai")[0]
+    assert trace.said[1].parts == (ToolCall("c1", "search", arguments or {"raw": written}),)
+
+
+MOMENTS = {
+    "of another zone": ("2025-03-01T10:00:00+02:00", datetime(2025, 3, 1, 8, tzinfo=UTC)),
+    "of no zone": ("2025-03-01T10:00:00", datetime(2025, 3, 1, 10, tzinfo=UTC)),
+    "before all time": ("0001-01-01T00:00:00+14:00", None),
+}
+
+
+@pytest.mark.parametrize(("told", "at"), MOMENTS.values(), ids=MOMENTS)
+def test_moments_are_those_of_utc(told: str, at: datetime | None):
+    [trace] = read([{"messages": [{"role": "user", "content": "Now?"}], "timestamp": told}], "openai")[0]
+    assert str(trace.at) == str(at)
 
 
 NAMES = st.sampled_from(

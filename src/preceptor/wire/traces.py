@@ -1,14 +1,15 @@
 """Conversations in exports of other systems: OpenAI-style JSON lines, Langfuse traces, LangSmith runs."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from preceptor.domain.errors import Malformed
 from preceptor.domain.messages.brought import Brought
 from preceptor.domain.messages.message import AnyPart, Role, Text, ToolCall, ToolResult
+from preceptor.wire import strict_json
 
 Json = Mapping[str, Any]
 _ROLES = {
@@ -194,9 +195,9 @@ def _parts(role: Role, message: Json) -> Iterator[AnyPart]:
 def _arguments(given: Any) -> dict[str, Any]:
     if isinstance(given, str):
         try:
-            given = json.loads(given)
-        except ValueError:
-            return {"raw": _clean(str(given))}
+            given = strict_json.read(given.encode("utf-8", "replace"))
+        except Malformed:
+            return {"raw": _clean(given)}
     found = msgspec.to_builtins(given)
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
@@ -234,9 +235,9 @@ def _moment(record: Json) -> datetime | None:
         if isinstance(said, str):
             try:
                 found = datetime.fromisoformat(said)
-            except ValueError:
+                return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+            except (ValueError, OverflowError):
                 continue
-            return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
     return None
 
 

@@ -1,18 +1,21 @@
 """`preceptor replay`: go through past turns again with something changed."""
 
+import json
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from preceptor.domain.errors import Malformed
 from preceptor.surfaces.cli.connection import Api, api, path_to
 from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table, when
 from preceptor.surfaces.cli.library import Unwritable
 
 PATH = "/api/replays"
-AT_ONCE = 100
-"""Records of an export that are sent together."""
+AT_ONCE, MOST_BYTES = 100, 5_000_000
+"""Records of an export that are sent together, and how much of them: a server reads no body without an end."""
 Id = Annotated[str, typer.Argument(metavar="REPLAY", help="Its id.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report.")]
 Turns = Annotated[list[str] | None, typer.Option("--turn", metavar="TURN", help="This turn. May be given often.")]
@@ -115,33 +118,57 @@ def bring_in(
     [bold]Example[/bold]
       preceptor replay import traffic.jsonl --agent support && preceptor replay run --agent support --live
     """
-    from preceptor.surfaces.cli.library import read_bytes
+    from preceptor.surfaces.cli.library import decoded, read_bytes
 
-    records = _records(read_bytes(file))
+    parts = list(_parts(_records(decoded(str(file), read_bytes(file)))))
     answers: list[Any] = []
     with api() as preceptor:
-        for start in range(0, len(records), AT_ONCE):
-            body = {"agentId": agent, "format": kind, "records": records[start : start + AT_ONCE]}
+        for _, records in parts:
+            body = {"agentId": agent, "format": kind, "records": records}
             answers.append(preceptor.post("/api/conversations/import", body))
     if as_json:
         say_json(answers)
         return
     conversations = sum(len(one["conversations"]) for one in answers)
     say(f"{conversations} conversations with {sum(one['turns'] for one in answers)} turns are with {agent}.")
-    for batch, one in enumerate(answers):
+    for (first, _), one in zip(parts, answers, strict=True):
         for left in one["leftOut"]:
-            say((f"record {batch * AT_ONCE + left['record'] + 1} is left out: {left['why']}", "yellow"))
+            say((f"record {first + left['record']} is left out: {left['why']}", "yellow"))
 
 
-def _records(raw: bytes) -> list[Any]:
+def _records(text: str) -> list[Any]:
     """The lines of a file, or the items of the one list that it is."""
     from preceptor.wire import strict_json
 
-    text = raw.decode("utf-8-sig").strip()
-    if text.startswith("["):
+    if text.lstrip().startswith("["):
         found: Any = strict_json.read(text.encode())
         return list(found)
-    return [strict_json.read(line.encode()) for line in text.splitlines() if line.strip()]
+    lines = enumerate(text.split("\n"))  # what else may end a line stands as it is in texts of JSON
+    return [_record(before, line.encode()) for before, line in lines if line.strip()]
+
+
+def _record(before: int, line: bytes) -> Any:
+    from preceptor.wire import strict_json
+
+    try:
+        return strict_json.read(line)
+    except Malformed:
+        return strict_json.read(b"\n" * before + line)  # which says where in the file
+
+
+def _parts(records: list[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """What is sent together, with the number of its first record."""
+    part: list[Any] = []
+    size, first = 0, 1
+    for number, record in enumerate(records, 1):
+        grown = size + len(json.dumps(record))
+        if part and (len(part) == AT_ONCE or grown > MOST_BYTES):
+            yield first, part
+            part, grown, first = [], grown - size, number
+        part.append(record)
+        size = grown
+    if part:
+        yield first, part
 
 
 def _version(said: str) -> tuple[str, str]:
