@@ -747,6 +747,17 @@ def test_the_doctor_looks_at_who_can_read_the_secret_key_and_who_takes_traces(cl
     assert (away["traces"]["status"], "Nobody listens" in away["traces"]["detail"]) == ("warn", True)
 
 
+def test_the_doctor_finds_a_secret_key_that_opens_nothing_that_was_stored(on: Cli, tmp_path: Path):
+    on("providers", "add", "ours", "openai", "--key-env", "KEY", KEY="sk-not-a-real-one")
+    kept = tmp_path / "data" / "secret.key"
+    assert found_by(on("doctor", "--json"))["secret key"]["status"] == "ok"
+    for changed in ({"PRECEPTOR_SECRET_KEY": "another-one"}, {}):
+        kept.unlink(missing_ok=True)
+        found = found_by(on("doctor", "--json", **changed))["secret key"]
+        assert found["detail"] == "It does not open 1 stored secrets of providers, MCP servers or webhooks."
+        assert found["status"] == "fail"
+
+
 SICK: dict[str, tuple[dict[str, str], str]] = {
     "settings that cannot be read": ({"PRECEPTOR_PORT": "abc"}, "settings"),
     "a folder that cannot be written to": ({"PRECEPTOR_DATA_DIR": "/proc/preceptor"}, "data folder"),

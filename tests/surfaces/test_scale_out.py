@@ -126,6 +126,7 @@ def test_the_compose_file_starts_commands_with_settings_that_there_are():
     [({"PRECEPTOR_RUNNER": "inline"}, "no queues"), ({"PRECEPTOR_DATABASE_URL": "sqlite:////tmp/none/a.db"}, "SQLite")],
 )
 def test_a_worker_that_would_have_nothing_to_do_says_so(settings: dict[str, str], why: str, tmp_path: Path):
-    environment = clean(tmp_path, **{"PRECEPTOR_RUNNER": "dbos"} | settings)
+    environment = clean(tmp_path, **{"PRECEPTOR_RUNNER": "dbos", "PRECEPTOR_WORKER_PROT": "3004"} | settings)
     ran = warm.run(["worker"], tmp_path, environment)
     assert (ran.returncode, why in ran.stderr) == (1, True)
+    assert "PRECEPTOR_WORKER_PROT is not a setting of Preceptor" in ran.stderr

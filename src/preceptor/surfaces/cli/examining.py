@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from preceptor.domain.errors import PreceptorError
 from preceptor.surfaces.cli.findings import Finding, Status
 
 if TYPE_CHECKING:
@@ -28,11 +29,9 @@ EXTRAS = {
 
 def runner(database: "Database") -> Finding:
     """Whether something goes on by itself, or should and does not."""
-    from preceptor.adapters.storage.opening import SqliteFile, revision_of
-    from preceptor.adapters.storage.schema import HEAD
     from preceptor.adapters.storage.waiting import waiting_in
 
-    if (isinstance(database, SqliteFile) and not database.is_there) or revision_of(database) != HEAD:
+    if not _is_ours(database):
         return Finding("runner", Status.INFO, "Nothing can wait before there is a database of this version.")
     found = waiting_in(database, datetime.now(UTC) - LATE)
     counts = {"turns": found.turns, "executions or replays": found.tasks, "messages to webhooks": found.messages}
@@ -44,7 +43,51 @@ def runner(database: "Database") -> Finding:
 
 
 def secret_key(settings: "Settings") -> Finding:
-    """The key that stored secrets are sealed with."""
+    """The key that stored secrets are sealed with, and whether it is the one that opens them."""
+    closed = _closed_to(settings)
+    if not closed:
+        return _kept_key(settings)
+    said = f"It does not open {closed} stored secrets of providers, MCP servers or webhooks."
+    return Finding("secret key", Status.FAIL, said, "Start with the key they were sealed with, or enter them again.")
+
+
+def _closed_to(settings: "Settings") -> int:
+    """How many stored secrets do not open. What is wrong with the database or the file is told elsewhere."""
+    from preceptor.adapters.storage.opening import locate
+    from preceptor.adapters.storage.sealed import sealed_in
+
+    given, file = settings.secret_key, settings.data_dir / "secret.key"
+    try:
+        key = given.get_secret_value() if given is not None else file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        key = None
+    except (OSError, UnicodeDecodeError):
+        return 0
+    try:
+        database = locate(settings.database)
+        return sum(not _opens(key, *one) for one in sealed_in(database)) if _is_ours(database) else 0
+    except PreceptorError:
+        return 0
+
+
+def _opens(key: str | None, sealed: bytes, context: bytes) -> bool:
+    from preceptor.adapters.sealing import SealBroken, SealedBox
+
+    try:
+        return key is not None and bool(SealedBox(key).open(sealed, context))
+    except SealBroken:
+        return False
+
+
+def _is_ours(database: "Database") -> bool:
+    """Whether it is there, and of this version."""
+    from preceptor.adapters.storage.opening import SqliteFile, revision_of
+    from preceptor.adapters.storage.schema import HEAD
+
+    return (not isinstance(database, SqliteFile) or database.is_there) and revision_of(database) == HEAD
+
+
+def _kept_key(settings: "Settings") -> Finding:
     if settings.secret_key is not None:
         return Finding("secret key", Status.OK, "It comes from PRECEPTOR_SECRET_KEY.")
     file = settings.data_dir / "secret.key"

@@ -50,16 +50,13 @@ def serve(
       preceptor serve --port 8080 --data-dir ./data
       preceptor serve --database-url postgresql://me:secret@db/preceptor
     """
-    from preceptor.adapters.observability.logs import configure_logs
     from preceptor.kept_secrets import is_there
     from preceptor.settings import Settings
 
     given = {"host": host, "port": port, "data_dir": data_dir, "database_url": database_url}
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    for name in Settings.slips():
-        warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
-    configure_logs(settings.log_level, settings.log_format)
-    quieten(settings.log_level)
+    warn_of_slips()
+    begin_to_log(settings)
     first_start = settings.admin_key is None and not is_there(settings.data_dir / "admin.key")
     secrets = settings.secrets()
     hide(settings, secrets)
@@ -184,9 +181,12 @@ async def _is_known(preceptor: "Preceptor", key: str) -> bool:
     return True
 
 
-def quieten(level: str) -> None:
+def begin_to_log(settings: "Settings") -> None:
     """What other people's parts say about themselves is of use only to those who look for faults."""
-    if level != "debug":
+    from preceptor.adapters.observability.logs import configure_logs
+
+    configure_logs(settings.log_level, settings.log_format)
+    if settings.log_level != "debug":
         for chatty in ("alembic", "uvicorn.error"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
 
@@ -211,6 +211,13 @@ def hide(settings: "Settings", secrets: "Secrets") -> None:
 def _without_password(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+
+
+def warn_of_slips() -> None:
+    from preceptor.settings import Settings
+
+    for name in Settings.slips():
+        warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
 
 
 def warn_of_deaf_ears(settings: "Settings") -> None:

@@ -10,7 +10,7 @@ from preceptor import __version__
 from preceptor.domain.errors import CannotStart
 from preceptor.surfaces.cli.addresses import address
 from preceptor.surfaces.cli.console import say
-from preceptor.surfaces.cli.serve import hide, quieten, warn_of_deaf_ears
+from preceptor.surfaces.cli.serve import begin_to_log, hide, warn_of_deaf_ears, warn_of_slips
 
 if TYPE_CHECKING:
     import asyncio
@@ -51,7 +51,6 @@ def worker(
       PRECEPTOR_RUNNER=dbos preceptor worker --database-url postgresql://me:secret@db/preceptor
       PRECEPTOR_RUNNER=dbos preceptor worker --port 3004
     """
-    from preceptor.adapters.observability.logs import configure_logs
     from preceptor.settings import Settings
 
     given = {
@@ -62,9 +61,9 @@ def worker(
         "worker_port": port,
     }
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    warn_of_slips()
     _require_queues(settings)
-    configure_logs(settings.log_level, settings.log_format)
-    quieten(settings.log_level)
+    begin_to_log(settings)
     hide(settings, settings.secrets())
     _run(settings)
 
