@@ -75,6 +75,31 @@ def test_a_server_that_stops_tells_those_who_wait_and_keeps_nothing_of_their_mes
         assert asked(client, path) == ["¿wait"]
 
 
+@covers("F20")
+def test_who_waits_for_an_answer_when_the_server_stops_is_told_so_and_has_it_when_it_is_back(tmp_path: Path):
+    with answering(tmp_path) as (served, provider, _), ThreadPoolExecutor() as pool:
+        said, once = {"content": "¿wait still"}, {"Idempotency-Key": "once"}
+        with served.client() as client:
+            place = client.post("/api/conversations", json={"agentId": "assistant"}).json()["conversationId"]
+            path = f"/api/conversations/{place}/messages"
+            waiting = pool.submit(client.post, path, json=said, headers=once, timeout=30)
+            until = time.monotonic() + PATIENCE
+            while not asked(client, path):
+                assert time.monotonic() < until
+            served.process.send_signal(signal.SIGTERM)
+            told = waiting.result()
+        assert told.status_code == 503, told.text
+        assert (told.status_code, told.json()["code"], told.headers["Retry-After"]) == (503, "shutting_down", "1")
+        assert served.process.wait(5) == 0
+        assert "Traceback" not in served.log.read_text(encoding="utf-8")
+        provider.gate.set()
+        model = {"PRECEPTOR_MODEL_URL": provider.url, "PRECEPTOR_SGR_ENABLED": "false"}
+        with serving(tmp_path, **model) as again, again.client() as client:
+            answer = client.post(path, json=said, headers=once, timeout=30)
+            assert (answer.status_code, answer.json()["status"]) == (200, "completed")
+            assert asked(client, path) == ["¿wait still"]
+
+
 def test_a_terminal_is_told_how_to_wait_and_then_waits(tmp_path: Path):
     with answering(tmp_path) as (served, provider, path), served.client() as client:
         chat = ("chat", "¿Later.", "--conversation", path.split("/")[3])

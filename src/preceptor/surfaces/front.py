@@ -4,6 +4,7 @@ It gives the request an id, refuses foreign hosts and oversized headers, adds se
 answers for what nobody expected: beyond it there is no one who would add those headers.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache
@@ -49,6 +50,13 @@ UNEXPECTED = Problem(
     code="internal",
     detail="Something went wrong on our side; nothing half-done was kept. Our log tells more under this requestId.",
 )
+CUT_SHORT = Problem(
+    title="Unavailable",
+    status=503,
+    code="shutting_down",
+    detail="Preceptor is stopping before the answer is there. What was accepted goes on when it is back: try again in "
+    "1 s, with the same Idempotency-Key.",
+)
 
 
 class Front(msgspec.Struct, frozen=True):
@@ -75,6 +83,10 @@ class Front(msgspec.Struct, frozen=True):
                     await self.app(scope, receive, reply)
                 else:
                     await _refuse(reply, refusal, request_id)
+        except asyncio.CancelledError:
+            if reply.status or not self.streams.stopping.is_set():
+                raise
+            await _refuse(reply, CUT_SHORT, request_id)
         except Exception as error:
             logger("preceptor.http").error("unexpected", path=scope["path"], exc_info=error)
             if reply.status:
