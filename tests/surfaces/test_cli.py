@@ -404,6 +404,12 @@ def test_postgres_that_does_not_answer_is_named_without_its_password(cli: Cli):
             assert "s3cr3t" not in said
 
 
+@pytest.mark.parametrize("password", ["hid@den", "12/hid@den", "12#hidden"])
+def test_a_password_with_signs_of_an_address_in_it_is_told_how_to_be_written_and_not_shown(cli: Cli, password: str):
+    refused = cli("db", "check", PRECEPTOR_DATABASE_URL=f"postgresql://me:{password}@127.0.0.1:9/x")
+    assert (refused.code, "Write @ as %40" in refused.err, "den" in refused.err) == (1, True, False), refused.err
+
+
 def test_a_database_that_postgres_does_not_have_is_named(cli: Cli, postgres: Cluster):
     said = cli("serve", PRECEPTOR_DATABASE_URL=postgres.url("nonesuch")).refusal
     assert "nonesuch" in said

@@ -8,6 +8,7 @@ import msgspec
 from preceptor.domain.errors import CannotStart
 
 FORMS = "Write it as sqlite:///path/to/file.db or postgresql://user:password@host/database."
+SPELLED = "Write @ as %40, / as %2F, # as %23 and % as %25 there."
 
 
 class SqliteFile(msgspec.Struct, frozen=True):
@@ -41,8 +42,11 @@ def locate(url: str) -> Database:
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         return SqliteFile(_whole(Path(rest[1:])))
     if scheme in {"postgresql", "postgres"}:
+        parts = urlsplit(url)
+        if parts.netloc.count("@") > 1 or "@" in parts.path + parts.fragment:
+            raise CannotStart(f"PRECEPTOR_DATABASE_URL has a sign in its name or password that ends them. {SPELLED}")
         try:
-            urlsplit(url).port  # noqa: B018 - raises when the port is not a number
+            parts.port  # noqa: B018 - raises when the port is not a number
         except ValueError:
             raise CannotStart(f"PRECEPTOR_DATABASE_URL names a port that is not a number. {FORMS}") from None
         return PostgresDatabase("postgresql://" + rest)
