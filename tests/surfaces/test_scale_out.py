@@ -130,3 +130,9 @@ def test_a_worker_that_would_have_nothing_to_do_says_so(settings: dict[str, str]
     ran = warm.run(["worker"], tmp_path, environment)
     assert (ran.returncode, why in ran.stderr) == (1, True)
     assert "PRECEPTOR_WORKER_PROT is not a setting of Preceptor" in ran.stderr
+
+
+def test_a_worker_without_the_secret_key_of_its_servers_says_so(tmp_path: Path):
+    away = clean(tmp_path, PRECEPTOR_RUNNER="dbos", PRECEPTOR_DATABASE_URL="postgresql://me@127.0.0.1:9/x")
+    said = [warm.run(["worker"], tmp_path, away | given).stderr for given in ({"PRECEPTOR_SECRET_KEY": "s" * 32}, {})]
+    assert ["Give it the PRECEPTOR_SECRET_KEY of the servers." in one for one in said] == [False, True]

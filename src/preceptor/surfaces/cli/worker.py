@@ -9,7 +9,7 @@ import typer
 from preceptor import __version__
 from preceptor.domain.errors import CannotStart
 from preceptor.surfaces.cli.addresses import address
-from preceptor.surfaces.cli.console import say
+from preceptor.surfaces.cli.console import say, warn
 from preceptor.surfaces.cli.serve import begin_to_log, hide, warn_of_deaf_ears, warn_of_slips
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def worker(
     warn_of_slips()
     _require_queues(settings)
     begin_to_log(settings)
-    hide(settings, settings.secrets())
+    _take_secrets(settings)
     _run(settings)
 
 
@@ -78,6 +78,16 @@ def _require_queues(settings: "Settings") -> None:
             "With SQLite the server carries everything out itself, so there is nothing for a worker. "
             "Set PRECEPTOR_DATABASE_URL to a PostgreSQL database, here and for the servers."
         )
+
+
+def _take_secrets(settings: "Settings") -> None:
+    """A worker is never alone: what its servers have sealed opens with their key, and not with one that it makes."""
+    from preceptor.kept_secrets import is_there
+
+    shared = settings.secret_key is not None or is_there(settings.data_dir / "secret.key")
+    hide(settings, settings.secrets())
+    if not shared:
+        warn("This worker made a secret key of its own. Give it the PRECEPTOR_SECRET_KEY of the servers.")
 
 
 def _run(settings: "Settings") -> None:
