@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -63,13 +64,28 @@ def _remedy(file: Path) -> str:
 
 
 def _made(file: Path) -> str:
+    """A new one, whole and on the disk before it has its name. Of several who begin at once, the first makes it."""
     made = secrets.token_urlsafe(32)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    draft = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             out.write(made)
-    except OSError:
-        file.unlink()  # on a full disk: half a secret is worse than none
-        raise
+            out.flush()
+            os.fsync(descriptor)
+        _name(draft, file)
+    except FileExistsError:
+        return file.read_text(encoding="utf-8").strip()
+    finally:
+        draft.unlink(missing_ok=True)
     return made
+
+
+def _name(draft: Path, file: Path) -> None:
+    try:
+        os.link(draft, file)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk on which a file has one name
+        draft.replace(file)

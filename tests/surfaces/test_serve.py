@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from preceptor import Settings
 from tests import warm
 from tests.postgres import Cluster
 from tests.requirements import covers
@@ -389,6 +391,24 @@ def test_verify_shows_where_the_log_was_changed_and_fails(tmp_path: Path):
     found = json.loads(ask(tmp_path, "db", "verify", "--json").stdout)
     assert found["ok"] is False
     assert [(one["org"], one["seq"]) for one in found["broken"]] == [("default", 1)]
+
+
+def test_of_many_that_begin_at_once_one_makes_the_secrets_and_all_have_them(tmp_path: Path):
+    together = threading.Barrier(8)
+
+    def begin(folder: Path) -> tuple[str, str]:
+        settings = Settings.load(data_dir=folder)
+        together.wait()
+        made = settings.secrets()
+        return made.admin_key, made.secret_key
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(20):
+            folder = tmp_path / str(number)
+            found = set(pool.map(begin, [folder] * 8))
+            kept = tuple((folder / name).read_text(encoding="utf-8") for name in ("admin.key", "secret.key"))
+            assert found == {kept}
+            assert {one.name for one in folder.iterdir()} == {"admin.key", "secret.key"}
 
 
 def test_the_data_folder_and_the_secrets_in_it_are_for_their_owner_alone(tmp_path: Path):
