@@ -42,10 +42,12 @@ def locate(url: str) -> Database:
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         return SqliteFile(_whole(Path(rest[1:])))
     if scheme in {"postgresql", "postgres"}:
-        parts = urlsplit(url)
-        if parts.netloc.count("@") > 1 or "@" in parts.path + parts.fragment:
-            raise CannotStart(f"PRECEPTOR_DATABASE_URL has a sign in its name or password that ends them. {SPELLED}")
         try:
+            parts = urlsplit(url)
+            if parts.netloc.count("@") > 1 or "@" in parts.path + parts.fragment:
+                raise CannotStart(
+                    f"PRECEPTOR_DATABASE_URL has a sign in its name or password that ends them. {SPELLED}"
+                )
             parts.port  # noqa: B018 - raises when the port is not a number
         except ValueError:
             raise CannotStart(f"PRECEPTOR_DATABASE_URL names a port that is not a number. {FORMS}") from None
