@@ -47,34 +47,34 @@ class SqliteExecutor(msgspec.Struct):
     """Statements since the transaction began."""
 
     async def all(self, statement: Statement, values: Row) -> list[Row]:
-        self.done += 1
-        if not self.done % MANY:
+        if self._goes_on_long():
             await PAUSE
         return self.cursor.execute(statement.sqlite, values).fetchall()
 
     async def run(self, statement: Statement, values: Row) -> int:
-        self.done += 1
-        if not self.done % MANY:
+        if self._goes_on_long():
             await PAUSE
         self.wrote = True
         return self.cursor.execute(statement.sqlite, values).rowcount
 
     async def put(self, statement: Statement, values: Row) -> None:
-        self.done += 1
-        if not self.done % MANY:
+        if self._goes_on_long():
             await PAUSE
         self.wrote = True
         self.cursor.execute(statement.sqlite, values)
 
     async def many(self, statement: Statement, rows: Sequence[Row]) -> None:
-        self.done += 1
-        if not self.done % MANY:
+        if self._goes_on_long():
             await PAUSE
         self.wrote = True
         if len(rows) == 1:
             self.cursor.execute(statement.sqlite, rows[0])
         else:
             self.cursor.executemany(statement.sqlite, rows)
+
+    def _goes_on_long(self) -> bool:
+        self.done += 1
+        return not self.done % MANY
 
 
 async def run_through(program: Program[Result], executor: SqliteExecutor, work: SqlWork) -> Result:

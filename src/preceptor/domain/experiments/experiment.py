@@ -124,6 +124,8 @@ class VersionArms(Value):
 
 
 class Winner(Value):
+    """The arm of an experiment that all its agents are to have."""
+
     arm: Arm | None = Field(default=None, description="The one that is to be served to all. Default: the variant.")
 
     def also(self, named: Arm | None) -> Arm:

@@ -124,7 +124,7 @@ def carrying_out(
 
 
 def refuse_body(route: APIRoute) -> None:
-    """What was sent to an operation that takes no body would go unheard: an arm to promote, and the other one is."""
+    """What is said to an operation that takes no body would go unheard, and something else be done than was meant."""
     asked = ", ".join(_asked(route.dependant))
     told = f" What it takes stands in the query: {asked}" if asked else ""
     message = f"This operation takes no body.{told}"
