@@ -26,9 +26,9 @@ from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.domain.agents import DEFAULT_AGENT
 from preceptor.domain.ids import InstructionId
 from preceptor.domain.log import Head
-from preceptor.engine.compiled import Compiled, Told
-from preceptor.engine.effective import effective_now
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
+from preceptor.engine.telling.compiled import Compiled, Told
+from preceptor.engine.telling.effective import effective_now
 
 SIZES = (3, 10, 50)
 FILLED = {"customer": "ACME GmbH", "locale": "de-DE", "product": "Platform 5"}

@@ -9,8 +9,8 @@ from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.domain.ids import ConversationId, MessageId, StreamId, TurnId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Kind, Message, Role, Text, encode
-from preceptor.engine.ports import Work
-from preceptor.engine.talk import MessagePlace
+from preceptor.engine.repositories.conversations import MessagePlace
+from preceptor.engine.repositories.work import Work
 
 
 async def at_rest(preceptor: Preceptor) -> None:

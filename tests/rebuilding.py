@@ -8,7 +8,7 @@ from preceptor.domain.turns.calls import Call
 from preceptor.domain.turns.facts import fact_of
 from preceptor.engine.contexts import context_of, rebuilt
 from preceptor.engine.conversations import Wanted
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 
 PAGE = 200
 STARTED = "call.started"

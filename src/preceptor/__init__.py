@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from preceptor.adapters.tools.function import ToolError, ToolRun, tool
     from preceptor.app import Preceptor, open_preceptor
     from preceptor.domain.errors import PreceptorError
-    from preceptor.engine.hearing import Hearers
+    from preceptor.engine.means.hearing import Hearers
     from preceptor.settings import Settings
 
 try:
@@ -37,7 +37,7 @@ __all__ = [
 _HOME = {
     "Preceptor": "preceptor.app",
     "open_preceptor": "preceptor.app",
-    "Hearers": "preceptor.engine.hearing",
+    "Hearers": "preceptor.engine.means.hearing",
     "ModelRegistry": "preceptor.adapters.models.registry",
     "PreceptorError": "preceptor.domain.errors",
     "Settings": "preceptor.settings",

@@ -13,15 +13,15 @@ from preceptor.adapters.storage.opening import locate, open_store
 from preceptor.adapters.world import RealWorld
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.engine.conversations import Conversations
-from preceptor.engine.hearing import NOBODY, Hearers
 from preceptor.engine.installation import Installation
+from preceptor.engine.means.hearing import NOBODY, Hearers
+from preceptor.engine.means.means import LEASE, Means
 from preceptor.engine.messages import Messages
 from preceptor.engine.ports import Guardian, Models, World
-from preceptor.engine.run import LEASE, Means
+from preceptor.engine.repositories.tasks import TaskKind
 from preceptor.engine.session import Once, Session
-from preceptor.engine.task_rows import TaskKind
-from preceptor.engine.tasks import Carrier, Claim, Tasks
-from preceptor.engine.tracing import all_traced
+from preceptor.engine.taking.tracing import all_traced
+from preceptor.engine.tasks.tasks import Carrier, Claim, Tasks
 from preceptor.engine.turns import Turns
 from preceptor.features import Features
 from preceptor.going_on import Hands, going_on, open_means, open_queues
@@ -69,7 +69,7 @@ def _loaded_at_work(made: Callable[[], Carrier]) -> Carrier:
 
 
 def _replaying() -> Carrier:
-    from preceptor.engine import replay
+    from preceptor.engine.replaying import replay
 
     return replay.carrier(_formats())
 

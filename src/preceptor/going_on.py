@@ -17,14 +17,14 @@ from preceptor.adapters.webhooks import EgressWebhooks
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.ownership import SYSTEM
 from preceptor.engine.delivering import Deliveries
-from preceptor.engine.errands import TURN, Errand
 from preceptor.engine.installation import Installation
-from preceptor.engine.places import Places
+from preceptor.engine.means.errands import TURN, Errand
+from preceptor.engine.means.means import Means
+from preceptor.engine.means.places import Places
 from preceptor.engine.ports import Guardian, Models, World
-from preceptor.engine.run import Means
-from preceptor.engine.tasks import Tasks
+from preceptor.engine.tasks.tasks import Tasks
+from preceptor.engine.tasks.watch import let_go, watching
 from preceptor.engine.turns import Turns
-from preceptor.engine.watch import let_go, watching
 from preceptor.settings import Settings
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from preceptor.domain.conversations.conversation import ConversationChange, NewC
 from preceptor.domain.ids import ConversationId, StreamId
 from preceptor.domain.log import Head, NewEvent
 from preceptor.engine.conversations import Wanted
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.postgres import Cluster
 
 NEW = NewConversation(agent_id="assistant", title="A title")

@@ -22,7 +22,7 @@ from preceptor.domain.ownership import Caller, Owner
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.engine.errands import TURN, Errand
+from preceptor.engine.means.errands import TURN, Errand
 from preceptor.engine.turns import Taken
 from preceptor.testing import ScriptedModel
 from tests.conftest import client_of

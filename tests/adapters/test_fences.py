@@ -19,7 +19,7 @@ from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.ids import OrgId
 from preceptor.domain.ownership import DEFAULT_ORG, INSTALLATION
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.postgres import Cluster, cluster
 
 TABLES = metadata.sorted_tables

@@ -16,7 +16,7 @@ from preceptor.adapters.guardians.vllm import vllm_address
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, Switch
 from preceptor.domain.reasoning.verdict import Gate, GuardFailure, GuardFault, Level, Mode, OnError, Verdict, gate
-from preceptor.engine.guarding import GuardClient, GuardUnavailable
+from preceptor.engine.means.guarding import GuardClient, GuardUnavailable
 from preceptor.settings import Settings
 from preceptor.testing import FixedGuardian
 from preceptor.wire import mosec, qwen3guard

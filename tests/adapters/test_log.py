@@ -17,7 +17,7 @@ from preceptor.domain.errors import Conflict, NotFound
 from preceptor.domain.ids import StreamId, TurnId
 from preceptor.domain.log import ORG_STREAM, Event, Fenced, Head, NewEvent
 from preceptor.domain.ownership import SYSTEM
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.durability.checker import check_chain, contents
 from tests.durability.forks import Forks
 

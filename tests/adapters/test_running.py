@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from preceptor.adapters.running import InProcess
-from preceptor.engine.journal import Torn
+from preceptor.engine.turn.journal import Torn
 
 
 async def torn() -> None:

@@ -19,7 +19,7 @@ from preceptor.domain.errors import Conflict, NotFound, PreconditionFailed, Shut
 from preceptor.domain.ids import AgentId, OrgId, StreamId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.ownership import SYSTEM
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.conftest import ADMIN_KEY
 from tests.durability.checker import check
 from tests.durability.holder import holding

@@ -14,8 +14,8 @@ from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.agents import DEFAULT_AGENT, NewAgent
 from preceptor.domain.errors import Conflict
 from preceptor.domain.log import ORG_STREAM, Head, NewEvent
-from preceptor.engine.effective import effective_now
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
+from preceptor.engine.telling.effective import effective_now
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NEWS = [NewEvent("said", "{}")]

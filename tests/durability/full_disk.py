@@ -20,7 +20,7 @@ from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.adapters.storage.driving import SqliteExecutor
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.ownership import SYSTEM
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.conftest import ADMIN_KEY, client_of
 
 AT_ONCE = 8

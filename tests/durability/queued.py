@@ -11,9 +11,9 @@ from typing import Any
 
 from preceptor.adapters import hands
 from preceptor.adapters.storage.faults import reach
-from preceptor.engine.errands import Errand
-from preceptor.engine.task_rows import TaskRow
-from preceptor.engine.tasks import TaskLog
+from preceptor.engine.means.errands import Errand
+from preceptor.engine.repositories.tasks import TaskRow
+from preceptor.engine.tasks.tasks import TaskLog
 from preceptor.going_on import Hands
 from tests.durability.turning import Order, die_at, opening, setup
 from tests.durability.worker import History

@@ -13,11 +13,11 @@ from preceptor.domain.ids import ConversationId, TurnId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.engine.accepting import Wanted, accept
-from preceptor.engine.carrying import Taken
-from preceptor.engine.ports import Work
-from preceptor.engine.run import Run
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
+from preceptor.engine.taking.accepting import Wanted, accept
+from preceptor.engine.taking.carrying import Taken
+from preceptor.engine.turn.run import Run
 from preceptor.testing import ScriptedModel
 from tests.conftest import client_of
 from tests.postgres import Cluster

@@ -15,7 +15,7 @@ from preceptor.adapters.storage.postgres import PATIENCE, POOL, PostgresStore
 from preceptor.adapters.storage.silence import GRACE
 from preceptor.domain.ids import StreamId
 from preceptor.domain.log import Head, NewEvent
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.conftest import ADMIN_KEY, client_of
 from tests.durability.checker import Line, check, check_chain, contents
 from tests.durability.proxy import Proxy, proxy

@@ -32,7 +32,7 @@ from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.reasoning.verdict import Judged
 from preceptor.engine.conversations import Wanted
-from preceptor.engine.queues import TurnInProgress
+from preceptor.engine.means.queues import TurnInProgress
 from preceptor.testing import FixedGuardian
 from tests.durability.provider import Ledger
 from tests.durability.worker import STORES, History

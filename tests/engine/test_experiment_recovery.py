@@ -8,7 +8,7 @@ from preceptor import Preceptor
 from preceptor.domain.experiments.experiment import Experiment
 from preceptor.domain.ids import AgentId
 from preceptor.domain.messages.message import Text
-from preceptor.engine.carrying import Taken
+from preceptor.engine.taking.carrying import Taken
 from preceptor.testing import ScriptedModel
 from tests.engine.test_turn_carrying import Silent, opened
 

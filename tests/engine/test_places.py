@@ -11,7 +11,7 @@ import pytest
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.domain.ids import OrgId, TurnId
 from preceptor.domain.messages.message import Text
-from preceptor.engine.places import Places, TooManyTurns
+from preceptor.engine.means.places import Places, TooManyTurns
 from preceptor.testing import ScriptedModel
 from tests.conftest import client_of, only
 from tests.requirements import covers

@@ -12,7 +12,7 @@ from preceptor.domain.conversations.compaction import Dropping
 from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.parameters import RequestParameters
-from preceptor.engine.recalling import EACH
+from preceptor.engine.means.recalling import EACH
 from preceptor.testing import ScriptedModel
 from tests.adapters.test_counters import traced
 from tests.postgres import Cluster

@@ -17,7 +17,7 @@ from preceptor.domain.messages.message import Outcome, Text
 from preceptor.domain.prompts.prompt import Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.engine.carrying import Taken
+from preceptor.engine.taking.carrying import Taken
 from preceptor.testing import Called, Say, ScriptedModel
 from tests.durability.provider import complaints
 from tests.postgres import Cluster

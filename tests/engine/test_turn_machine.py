@@ -32,14 +32,15 @@ from preceptor.domain.turns.carry_over import taken_over
 from preceptor.domain.turns.facts import MessageAbandoned, TurnStatus
 from preceptor.domain.turns.step import Settle
 from preceptor.domain.turns.turn import fold
-from preceptor.engine.accepting import Wanted, accept
-from preceptor.engine.carrying import know_by_heart
+from preceptor.engine.following import events_of
 from preceptor.engine.messages import Which
-from preceptor.engine.recovering import events_of, take_up
-from preceptor.engine.run import Run
 from preceptor.engine.seeing import found
-from preceptor.engine.stages.settle import settle
-from preceptor.engine.turn import take_turn
+from preceptor.engine.taking.accepting import Wanted, accept
+from preceptor.engine.taking.carrying import know_by_heart
+from preceptor.engine.taking.recovering import take_up
+from preceptor.engine.turn.run import Run
+from preceptor.engine.turn.stages.settle import settle
+from preceptor.engine.turn.turn import take_turn
 from preceptor.testing import Called, Say, ScriptedModel
 from tests.durability.checker import check_chain, contents
 from tests.durability.turn_checker import Fact, check_places, check_turn, rows

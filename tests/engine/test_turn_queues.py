@@ -21,8 +21,8 @@ from preceptor.domain.ownership import Role
 from preceptor.domain.prompts.prompt import Request
 from preceptor.domain.prompts.reply import Delta, Reply
 from preceptor.domain.turns.audience import Audience
+from preceptor.engine.means.queues import MOST, TurnInProgress
 from preceptor.engine.messages import Which
-from preceptor.engine.queues import MOST, TurnInProgress
 from preceptor.surfaces.inward import Inward
 from preceptor.testing import ScriptedModel
 from tests.conftest import ADMIN_KEY, client_of

@@ -16,7 +16,7 @@ from preceptor.adapters.models.scripted import CAN_DO_ALL
 from preceptor.domain.messages.message import Text
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Finish, Reply, Usage
-from preceptor.engine.stages.listen import pause_after
+from preceptor.engine.turn.stages.listen import pause_after
 from preceptor.surfaces.http import create_app
 from preceptor.testing import Say, ScriptedModel
 from preceptor.wire.openai_chat import render

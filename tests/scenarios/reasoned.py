@@ -17,7 +17,8 @@ from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.contexts import context_of, rebuilt
-from preceptor.engine.ports import Guardian, Work
+from preceptor.engine.ports import Guardian
+from preceptor.engine.repositories.work import Work
 from preceptor.testing import Called, FixedGuardian, Say, ScriptedModel
 from tests.conftest import client_of, new_sqlite
 from tests.rebuilding import every_call_is_rebuilt

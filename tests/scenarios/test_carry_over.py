@@ -20,8 +20,8 @@ from preceptor.domain.prompts.reply import Fault, ModelFailure
 from preceptor.domain.reasoning.verdict import Level, Verdict
 from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Turn
-from preceptor.engine.branching import Again
 from preceptor.engine.turns import Answer, answer_of
+from preceptor.engine.viewing.branching import Again
 from preceptor.testing import FixedGuardian, Hang
 from tests.adapters.test_counters import traced
 from tests.requirements import covers

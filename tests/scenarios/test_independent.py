@@ -12,8 +12,8 @@ from preceptor.domain.messages.message import Outcome, Role, ToolCall, ToolResul
 from preceptor.domain.prompts.prompt import Prompt
 from preceptor.domain.prompts.reply import Fault, ModelFailure
 from preceptor.domain.turns.independent import DEEPEST, START
-from preceptor.engine.beside import Beside
 from preceptor.engine.conversations import Wanted
+from preceptor.engine.taking.beside import Beside
 from preceptor.testing import Say
 from tests.requirements import covers
 from tests.talking import Talk, delegate, talking, use

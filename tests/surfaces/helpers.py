@@ -17,7 +17,7 @@ from preceptor.adapters.storage.webhook_tables import metadata
 from preceptor.domain.ids import KeyId, OrgId, UserId
 from preceptor.domain.keys import ApiKey, StoredKey, hash_of, key_text
 from preceptor.domain.ownership import SYSTEM, Permission, Role, permissions_of
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from tests.conftest import NOBODY
 
 Json = dict[str, Any]

@@ -8,10 +8,10 @@ import pytest
 
 from preceptor import Preceptor, Settings, open_preceptor
 from preceptor.domain.ids import AgentId
-from preceptor.engine import compiled as compiling
-from preceptor.engine.compiled import Compiled
-from preceptor.engine.effective import effective_now
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
+from preceptor.engine.telling import compiled as compiling
+from preceptor.engine.telling.compiled import Compiled
+from preceptor.engine.telling.effective import effective_now
 from tests.conftest import client_of
 from tests.requirements import covers
 from tests.surfaces.helpers import new_org, problem

@@ -15,7 +15,7 @@ import preceptor
 from preceptor import ModelRegistry, Preceptor, Settings, open_preceptor
 from preceptor.domain.errors import Busy, PreceptorError
 from preceptor.domain.ownership import Owner
-from preceptor.engine.ports import Program
+from preceptor.engine.repositories.work import Program
 from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.conftest import client_of
 from tests.requirements import covers

@@ -6,7 +6,7 @@ import pytest
 
 from preceptor import Preceptor
 from preceptor.domain.ownership import Role
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Once, Replayed
 from tests.requirements import covers
 from tests.surfaces.helpers import (

@@ -6,8 +6,8 @@ from preceptor import Preceptor
 from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.ids import ConversationId, ExperimentId, UserId
 from preceptor.domain.ownership import Role
-from preceptor.engine.experimenting import Signal
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.experiments import Signal
+from preceptor.engine.repositories.work import Work
 from preceptor.testing import ScriptedModel
 from tests.domain.experiments import talked
 from tests.requirements import covers

@@ -14,7 +14,7 @@ from preceptor.domain.executions.execution import StepStatus
 from preceptor.domain.experiments.experiment import Status as ExperimentStatus
 from preceptor.domain.experiments.metrics import COMPUTED, TOLD
 from preceptor.domain.instructions.instruction import Status as InstructionStatus
-from preceptor.engine.gatekeeping import GateClosed
+from preceptor.engine.library.gatekeeping import GateClosed
 from preceptor.surfaces.web.languages import SPEAKERS, WORDS, catalogue
 from preceptor.surfaces.web.remembering import recalled, said
 from preceptor.surfaces.web.routes.experiments import MEASURED

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from preceptor.engine.queues import MOST
+from preceptor.engine.means.queues import MOST
 from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.serving import serving
 from tests.web.browsing import Site, findings, watched

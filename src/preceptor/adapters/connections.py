@@ -13,9 +13,8 @@ from preceptor.domain.errors import Invalid
 from preceptor.domain.messages.message import ToolCall, ToolResult
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.providers import ProviderKind
-from preceptor.engine.connections import OwnProvider, OwnServer
-from preceptor.engine.ports import ChatModel, Models, TokenCounter
-from preceptor.engine.talk import Tools
+from preceptor.engine.means.connections import OwnProvider, OwnServer
+from preceptor.engine.ports import ChatModel, Models, TokenCounter, Tools
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -16,7 +16,7 @@ from sqlalchemy import event
 
 from preceptor.domain.errors import CannotStart
 from preceptor.domain.ids import OrgId, UserId
-from preceptor.engine.errands import Errand
+from preceptor.engine.means.errands import Errand
 
 APPLICATION = "preceptor"
 VERSION = "1"

@@ -18,7 +18,7 @@ from sqlalchemy import event
 
 from preceptor.adapters.errands import APPLICATION, CARRY, QUEUES, VERSION, Json, Queues, quieten, read_errand
 from preceptor.domain.errors import CannotStart
-from preceptor.engine.errands import Errand
+from preceptor.engine.means.errands import Errand
 
 POLLED_EVERY = 0.1
 LAST_WORDS = 1.0

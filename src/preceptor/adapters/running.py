@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from preceptor.engine.journal import Torn
+from preceptor.engine.turn.journal import Torn
 
 Result = TypeVar("Result")
 _log = logging.getLogger(__name__)

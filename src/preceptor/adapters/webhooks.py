@@ -8,7 +8,7 @@ import orjson
 
 from preceptor.adapters.egress import Egress, doors_of
 from preceptor.engine.calling_out import NoAnswer, NotSent
-from preceptor.engine.talk import Called
+from preceptor.engine.ports import Called
 
 CONNECT = 10.0
 LARGEST_ANSWER = 1_000_000

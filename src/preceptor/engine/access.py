@@ -14,7 +14,7 @@ from preceptor.domain.keys import hash_of, public_part
 from preceptor.domain.ownership import DEFAULT_ORG, SYSTEM, Caller, Owner, Role, permissions_of
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.domain.value import Value
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 LINK_LIVES = timedelta(minutes=15)

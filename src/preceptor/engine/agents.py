@@ -26,16 +26,16 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.prompts.prompt import ToolSpec
 from preceptor.domain.turns.independent import START, START_SPEC
 from preceptor.domain.value import made, told
-from preceptor.engine.assigning import assign, meant
 from preceptor.engine.audit import note
-from preceptor.engine.compiled import Compilations
 from preceptor.engine.connecting import connected
-from preceptor.engine.effective import effective_now, present, speaking
-from preceptor.engine.plan_texts import require_usable, unusable
-from preceptor.engine.ports import Work
+from preceptor.engine.library.assigning import assign, meant
+from preceptor.engine.ports import Tools
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.talk import Tools
+from preceptor.engine.telling.compiled import Compilations
+from preceptor.engine.telling.effective import effective_now, present, speaking
+from preceptor.engine.telling.plan_texts import require_usable, unusable
 
 
 class Agents(msgspec.Struct, frozen=True):

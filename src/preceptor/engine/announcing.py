@@ -6,7 +6,7 @@ import orjson
 
 from preceptor.domain.times import to_micros
 from preceptor.domain.webhooks import Delivery, Happening, delivery_id, message
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 
 
 async def announce(work: Work, event: Happening, data: dict[str, Any], row: bytes) -> None:

@@ -16,14 +16,14 @@ from preceptor.domain.instructions.planning import Action, Step, Task
 from preceptor.domain.instructions.remarks import require_sound
 from preceptor.domain.instructions.version import FIRST, Exact, SemVer
 from preceptor.domain.ownership import Caller
-from preceptor.engine.assigning import assign
 from preceptor.engine.audit import note
-from preceptor.engine.documents import require_mentions
-from preceptor.engine.gatekeeping import require_open
 from preceptor.engine.instructions import drafted, facts
-from preceptor.engine.ports import Work
-from preceptor.engine.publishing import publish
-from preceptor.engine.shelf import Shelf, found
+from preceptor.engine.library.assigning import assign
+from preceptor.engine.library.gatekeeping import require_open
+from preceptor.engine.library.publishing import publish
+from preceptor.engine.library.shelf import Shelf, found
+from preceptor.engine.repositories.work import Work
+from preceptor.engine.telling.documents import require_mentions
 
 BROUGHT_IN = recorded("brought in with a bundle")
 

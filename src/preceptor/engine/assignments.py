@@ -15,10 +15,10 @@ from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made, told
 from preceptor.engine.agents import found as found_agent
-from preceptor.engine.assigning import assign, customized, facts, leave_for, meant, require_meaning
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work
+from preceptor.engine.library.assigning import assign, customized, facts, leave_for, meant, require_meaning
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 

@@ -15,8 +15,9 @@ from preceptor.domain.messages.message import AnyPart, Attachment, Message, Text
 from preceptor.domain.ownership import Caller
 from preceptor.domain.prompts.images import images_of
 from preceptor.domain.value import Value
-from preceptor.engine.ports import ChatModel, Work
-from preceptor.engine.repositories import AttachmentRow
+from preceptor.engine.ports import ChatModel
+from preceptor.engine.repositories.conversations import AttachmentRow
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 LONGEST_NAME = 200

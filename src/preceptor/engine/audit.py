@@ -8,7 +8,7 @@ from preceptor.domain.log import ORG_STREAM, NewEvent
 from preceptor.domain.ownership import Caller
 from preceptor.domain.webhooks import told_of
 from preceptor.engine.announcing import announce
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 
 
 async def note(work: Work, caller: Caller, kind: str, **facts: Any) -> None:

@@ -15,7 +15,7 @@ from preceptor.domain.instructions.version import SemVer
 from preceptor.domain.ownership import Permission
 from preceptor.engine.arriving import Arrival
 from preceptor.engine.instructions import Wanted
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 PAGE = 200

@@ -14,15 +14,15 @@ from preceptor.domain.messages.brought import Brought, open_calls, settled
 from preceptor.domain.messages.message import Role, ToolCall
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import ToolSpec
-from preceptor.engine.accepting import Wanted, accept
-from preceptor.engine.bringing import Client
-from preceptor.engine.carrying import Taken
-from preceptor.engine.ports import Work
-from preceptor.engine.reaching import said_in
-from preceptor.engine.run import Run
+from preceptor.engine.history.reaching import said_in
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.starting import start
+from preceptor.engine.taking.accepting import Wanted, accept
+from preceptor.engine.taking.bringing import Client
+from preceptor.engine.taking.carrying import Taken
+from preceptor.engine.turn.run import Run
 from preceptor.engine.turns import Turns
 
 LAST = 100

@@ -8,9 +8,10 @@ from preceptor.domain.errors import PreceptorError
 from preceptor.domain.ids import OrgId
 from preceptor.domain.log import ORG_STREAM, Head
 from preceptor.domain.providers import Provider
-from preceptor.engine.connections import OwnProvider, OwnServer
-from preceptor.engine.ports import Seal, Work
-from preceptor.engine.run import Connected, Means
+from preceptor.engine.means.connections import OwnProvider, OwnServer
+from preceptor.engine.means.means import Connected, Means
+from preceptor.engine.ports import Seal
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from preceptor.domain.prompts.source import AnySource, FromFormat, FromTool
 from preceptor.domain.turns.calls import Call, LeftOut
 from preceptor.domain.turns.turn import fold
 from preceptor.engine.attachments import images_in
-from preceptor.engine.looking import call_of_summary
-from preceptor.engine.ports import Work
-from preceptor.engine.recovering import events_of
+from preceptor.engine.following import events_of
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.voice import read_system, read_tools
+from preceptor.engine.telling.voice import read_system, read_tools
+from preceptor.engine.viewing.looking import call_of_summary
 
 NEAR = 60
 """Messages that are looked through for the call before."""

@@ -25,14 +25,14 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.value import made, told
-from preceptor.engine.answers import Answer
 from preceptor.engine.following import no_further
-from preceptor.engine.ports import Work
+from preceptor.engine.means.recalling import agent_now
 from preceptor.engine.preconditions import IfMatch, check
-from preceptor.engine.recalling import agent_now
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 from preceptor.engine.starting import start
+from preceptor.engine.taking.answers import Answer
 from preceptor.engine.turns import Turns
 
 BATCH = 200

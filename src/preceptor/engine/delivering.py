@@ -18,9 +18,9 @@ from preceptor.domain.webhook_secrets import Keyring, signed
 from preceptor.domain.webhooks import GONE, OUTBOX, Attempt, Delivery, DeliveryStatus, Webhook, pause_after
 from preceptor.engine.audit import note
 from preceptor.engine.calling_out import NoWebhooks
-from preceptor.engine.ports import Work
+from preceptor.engine.ports import Handle
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.talk import Handle
 
 PATIENCE = 15.0
 """Seconds for one answer."""

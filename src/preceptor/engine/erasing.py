@@ -12,11 +12,11 @@ from preceptor.domain.ownership import SYSTEM, Caller, Permission
 from preceptor.domain.prompts.source import FromSpecialist
 from preceptor.domain.value import Value
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work
-from preceptor.engine.queues import TurnInProgress
+from preceptor.engine.means.queues import TurnInProgress
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.voice import read_system
+from preceptor.engine.telling.voice import read_system
 
 BATCH = 1000
 AT_ONCE = 100

@@ -26,16 +26,16 @@ from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.calling_out import NoWebhooks
-from preceptor.engine.commands import spoken_outputs
-from preceptor.engine.execution import execute, give_up, taken_up
+from preceptor.engine.executing.commands import spoken_outputs
+from preceptor.engine.executing.execution import execute, give_up, taken_up
 from preceptor.engine.following import follow_task
-from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
-from preceptor.engine.ports import Work
 from preceptor.engine.replays import Replays
+from preceptor.engine.repositories.tasks import TaskKind
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.task_rows import TaskKind
-from preceptor.engine.tasks import Carrier, Claim, Tasks, events_of
+from preceptor.engine.tasks.own_tasks import ask_to_stop, new_row, task_of, wanted_by
+from preceptor.engine.tasks.tasks import Carrier, Claim, Tasks, events_of
 
 KIND = TaskKind.EXECUTION
 

@@ -16,13 +16,13 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.audit import note
-from preceptor.engine.compiled import Told
-from preceptor.engine.designing import drafted, power_of, require_difference, require_in_force
-from preceptor.engine.enrolling import settings_of, told_in, with_settings
-from preceptor.engine.experimenting import ExperimentRunning, Slot
-from preceptor.engine.holding import give, hold
-from preceptor.engine.ports import Work
+from preceptor.engine.experimenting.designing import drafted, power_of, require_difference, require_in_force
+from preceptor.engine.experimenting.enrolling import settings_of, told_in, with_settings
+from preceptor.engine.experimenting.holding import give, hold
+from preceptor.engine.repositories.experiments import ExperimentRunning, Slot
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
+from preceptor.engine.telling.compiled import Told
 
 AT_ONCE = 100
 GUARDRAIL = "guardrail_broken"

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator
 
 from preceptor.domain.ids import StreamId, TaskId
 from preceptor.domain.log import Event
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.conversations import TurnRow
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 BATCH = 500
@@ -39,3 +40,14 @@ async def follow_task(session: Session, task_id: TaskId, after: int) -> AsyncGen
         if not goes_on:
             return
         await session.store.news(org, stream, after, PATIENCE)
+
+
+async def events_of(work: Work, row: TurnRow) -> list[Event]:
+    """All events of a turn, in order."""
+    stream, seq, found = StreamId(row.conversation_id), row.first, list[Event]()
+    while batch := await work.log.after(stream, seq, BATCH):
+        found += [event for event in batch if event.turn == row.turn_id]
+        seq = batch[-1].seq
+        if len(batch) < BATCH or (row.last is not None and seq >= row.last):
+            break
+    return found

@@ -12,17 +12,17 @@ from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.turns.calls import LeftOut
-from preceptor.engine.accepting import spoken_by
-from preceptor.engine.carry_over import carried_into, first_to_speak
 from preceptor.engine.connecting import connected
-from preceptor.engine.enrolling import enroll
-from preceptor.engine.ports import Work
-from preceptor.engine.recalling import Recollection
-from preceptor.engine.remembering import HIDES, Asking, Past, remember
-from preceptor.engine.run import History
+from preceptor.engine.experimenting.enrolling import enroll
+from preceptor.engine.history.history import History
+from preceptor.engine.history.remembering import HIDES, Asking, Past, remember
+from preceptor.engine.means.recalling import Recollection
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.voice import specialist_system, tools_for
+from preceptor.engine.taking.accepting import spoken_by
+from preceptor.engine.taking.carry_over import carried_into, first_to_speak
+from preceptor.engine.telling.voice import specialist_system, tools_for
 
 
 class Wanted(msgspec.Struct, frozen=True, rename="camel"):

@@ -11,10 +11,10 @@ from preceptor.domain.replays.gate import Gate, GateRun, GateVerdict, NewGate
 from preceptor.domain.replays.replay import Filter, NewReplay, Overrides, Replay, Verdict
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work
+from preceptor.engine.library.shelf import Shelf, found
 from preceptor.engine.replays import Replays
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import Shelf, found
 
 
 class Gates(msgspec.Struct, frozen=True):

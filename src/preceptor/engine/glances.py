@@ -10,7 +10,7 @@ from preceptor.domain.ids import ConversationId
 from preceptor.domain.messages.message import Message, Role
 from preceptor.domain.turns.audience import for_user
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 

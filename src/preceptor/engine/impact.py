@@ -25,17 +25,18 @@ from preceptor.domain.instructions.version import Part, SemVer, resolve
 from preceptor.domain.paging import cursor_at, position_of
 from preceptor.domain.value import told
 from preceptor.engine.agents import found as found_agent
-from preceptor.engine.assigning import drafted, look_up, meant
 from preceptor.engine.assignments import changed, reordered
 from preceptor.engine.assignments import found as found_assignment
-from preceptor.engine.compiled import Told
-from preceptor.engine.documents import with_documents
-from preceptor.engine.effective import Present, effective_now, foreign, present, speaking, unresolved
-from preceptor.engine.experimenting import Slot
 from preceptor.engine.instructions import Shelf, following, succeeding
 from preceptor.engine.instructions import found as found_instruction
-from preceptor.engine.ports import TokenCounter, Work
+from preceptor.engine.library.assigning import drafted, look_up, meant
+from preceptor.engine.ports import TokenCounter
+from preceptor.engine.repositories.experiments import Slot
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
+from preceptor.engine.telling.compiled import Told
+from preceptor.engine.telling.documents import with_documents
+from preceptor.engine.telling.effective import Present, effective_now, foreign, present, speaking, unresolved
 
 NEXT = InstructionId("next")
 """The id of a version that does not exist yet."""

@@ -24,16 +24,17 @@ from preceptor.domain.messages.brought import Brought
 from preceptor.domain.messages.message import Kind, Message, Role
 from preceptor.domain.turns.facts import Accepted, Ended, Pins, TurnStatus, event
 from preceptor.domain.value import made
-from preceptor.engine.accepting import pins_for
 from preceptor.engine.connecting import connected
-from preceptor.engine.counting import tokens_of
-from preceptor.engine.effective import effective_now
-from preceptor.engine.enrolling import Enrolled
-from preceptor.engine.ports import TokenCounter, Work
+from preceptor.engine.experimenting.enrolling import Enrolled
+from preceptor.engine.history.counting import tokens_of
+from preceptor.engine.ports import TokenCounter
+from preceptor.engine.repositories.conversations import MessagePlace, TurnRow
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 from preceptor.engine.starting import start
-from preceptor.engine.talk import MessagePlace, TurnRow
-from preceptor.engine.voice import keep, voice_of
+from preceptor.engine.taking.accepting import pins_for
+from preceptor.engine.telling.effective import effective_now
+from preceptor.engine.telling.voice import keep, voice_of
 
 NOTHING = "no question in it has an answer"
 TOO_LONG = f"it has more than {MOST_MESSAGES} messages"

@@ -11,7 +11,7 @@ from preceptor.domain.orgs import Org
 from preceptor.domain.ownership import DEFAULT_ORG, FIRST_ADMIN, Role, installation_admin, permissions_of
 from preceptor.domain.users import User
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 CHECKPOINT_SIZE = 1000

@@ -24,14 +24,14 @@ from preceptor.domain.ownership import Caller
 from preceptor.domain.paging import Page, page_of, part_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
-from preceptor.engine.documents import require_mentions
-from preceptor.engine.experimenting import require_no_experiment
-from preceptor.engine.ports import Work
+from preceptor.engine.library.publishing import publish
+from preceptor.engine.library.shelf import Readable, Shelf, found, readable, with_experiments
+from preceptor.engine.library.usage import release, release_version
 from preceptor.engine.preconditions import IfMatch, check
-from preceptor.engine.publishing import publish
+from preceptor.engine.repositories.experiments import require_no_experiment
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import Readable, Shelf, found, readable, with_experiments
-from preceptor.engine.usage import release, release_version
+from preceptor.engine.telling.documents import require_mentions
 
 Composition = tuple[Authored, dict[str, Any]]
 """What a new instruction says, and what is known about it besides."""

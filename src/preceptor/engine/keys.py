@@ -11,7 +11,8 @@ from preceptor.domain.ownership import Caller, Owner, Permission
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work, World
+from preceptor.engine.ports import World
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 

@@ -11,11 +11,11 @@ from preceptor.domain.instructions.version import require_label
 from preceptor.domain.paging import Page, part_of
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
-from preceptor.engine.gatekeeping import require_open
-from preceptor.engine.ports import Work
+from preceptor.engine.library.gatekeeping import require_open
+from preceptor.engine.library.shelf import Shelf, found
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import Shelf, found
 
 
 class Labels(msgspec.Struct, frozen=True):

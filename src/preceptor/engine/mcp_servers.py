@@ -22,9 +22,9 @@ from preceptor.domain.prompts.prompt import Effect
 from preceptor.domain.value import made, told
 from preceptor.engine.audit import note
 from preceptor.engine.connecting import own_server
-from preceptor.engine.connections import Connector, OwnServer
-from preceptor.engine.ports import Work
+from preceptor.engine.means.connections import Connector, OwnServer
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 

@@ -13,10 +13,10 @@ from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import cursor_at, place_of
 from preceptor.domain.prompts.placed import Placed, as_shown
 from preceptor.domain.turns.audience import Audience, for_user
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.conversations import TurnRow
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.talk import TurnRow
 
 
 class Which(StrEnum):

@@ -15,7 +15,7 @@ from preceptor.domain.users import User
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
 from preceptor.engine.keys import minted_for
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 

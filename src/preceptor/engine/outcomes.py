@@ -12,8 +12,8 @@ from preceptor.domain.ids import ConversationId, MessageId, StreamId
 from preceptor.domain.log import NewEvent
 from preceptor.domain.messages.message import Role
 from preceptor.domain.value import made
-from preceptor.engine.experimenting import Signal
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.experiments import Signal
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
 

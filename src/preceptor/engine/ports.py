@@ -2,216 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from preceptor.engine.experimenting import Experimenting
-from preceptor.engine.repositories import (
-    AttachmentRepository,
-    ConnectionWork,
-    HistoryRepository,
-    IdempotencyRepository,
-    KeyRepository,
-    OrgRepository,
-    SignInRepository,
-    UserRepository,
-    ViewRepository,
-    WantedConversations,
-)
-from preceptor.engine.task_rows import TaskWork
-from preceptor.engine.webhook_rows import WebhookWork
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
-    from preceptor.domain.agents import Agent
-    from preceptor.domain.conversations.conversation import Conversation
-    from preceptor.domain.ids import AgentId, ConversationId, OrgId, StreamId
-    from preceptor.domain.log import Event, Head, NewEvent, Told
+    from preceptor.domain.ids import ConversationId
+    from preceptor.domain.messages.message import ToolCall, ToolResult
     from preceptor.domain.models import Capabilities
-    from preceptor.domain.ownership import Owner
-    from preceptor.domain.prompts.prompt import Ask, Prompt, Request
+    from preceptor.domain.prompts.prompt import Ask, Prompt, Request, ToolSpec
     from preceptor.domain.prompts.reply import Delta, Reply
     from preceptor.domain.reasoning.verdict import Judged
-    from preceptor.engine.library import (
-        AssignmentRepository,
-        InstructionRepository,
-        LabelRepository,
-        PublishedRepository,
-        RatingRepository,
-    )
-    from preceptor.engine.talk import BlobRepository, MessageRepository, Standing, Tail, TurnRepository
 
 Result = TypeVar("Result")
-
-
-class Log(Protocol):
-    async def start(self, stream: StreamId, new: Sequence[NewEvent]) -> list[Event]: ...
-
-    async def append(
-        self, stream: StreamId, new: Sequence[NewEvent], *, epoch: int | None = None, take: bool = False
-    ) -> list[Event]: ...
-
-    async def take_over(self, stream: StreamId) -> int: ...
-
-    async def hold(self, stream: StreamId) -> Head | None: ...
-
-    async def head(self, stream: StreamId) -> Head | None: ...
-
-    async def after(self, stream: StreamId, seq: int, limit: int) -> list[Event]: ...
-
-    async def erase(self, stream: StreamId) -> int: ...
-
-    async def grown(self, limit: int) -> list[Told]: ...
-
-    async def tell(self, heads: Sequence[Told]) -> Event: ...
-
-    async def mark_told(self, heads: Sequence[Told]) -> None: ...
-
-
-class AgentRepository(Protocol):
-    async def add(self, agent: Agent) -> None: ...
-
-    async def replace(self, agent: Agent) -> None: ...
-
-    async def find(self, agent_id: AgentId) -> Agent | None: ...
-
-    async def has(self, agent_id: AgentId) -> bool: ...
-
-    async def page(self, after: str | None, limit: int) -> list[Agent]: ...
-
-
-class ConversationRepository(Protocol):
-    async def add(self, conversation: Conversation) -> None: ...
-
-    async def replace(self, conversation: Conversation) -> None: ...
-
-    async def find(self, conversation_id: ConversationId) -> Conversation | None: ...
-
-    async def standing(self, conversation_id: ConversationId) -> Standing: ...
-
-    async def page(self, wanted: WantedConversations, after: str | None, limit: int) -> list[Conversation]: ...
-
-    async def open_with(self, agent_id: AgentId) -> int: ...
-
-    async def quiet_since(self, before: datetime, limit: int) -> list[tuple[OrgId, ConversationId]]: ...
-
-
-class Work(Experimenting, TaskWork, ConnectionWork, WebhookWork, Protocol):
-    """One transaction, opened for one owner: everything in it happens, or nothing does."""
-
-    @property
-    def now(self) -> datetime:
-        """The database's clock, which decides what has expired."""
-        ...
-
-    @property
-    def org(self) -> OrgId:
-        """The organisation it is opened for."""
-        ...
-
-    @property
-    def trail(self) -> Head | None:
-        """Where the organisation's audit trail ends, if that is known without a look at the database."""
-        ...
-
-    def within(self, org_id: OrgId) -> Work:
-        """The same transaction, inside one organisation. Only for work of the whole installation."""
-        ...
-
-    @property
-    def log(self) -> Log: ...
-
-    @property
-    def orgs(self) -> OrgRepository: ...
-
-    @property
-    def users(self) -> UserRepository: ...
-
-    @property
-    def keys(self) -> KeyRepository: ...
-
-    @property
-    def agents(self) -> AgentRepository: ...
-
-    @property
-    def conversations(self) -> ConversationRepository: ...
-
-    @property
-    def instructions(self) -> InstructionRepository: ...
-
-    @property
-    def labels(self) -> LabelRepository: ...
-
-    @property
-    def ratings(self) -> RatingRepository: ...
-
-    @property
-    def published(self) -> PublishedRepository: ...
-
-    @property
-    def assignments(self) -> AssignmentRepository: ...
-
-    @property
-    def messages(self) -> MessageRepository: ...
-
-    @property
-    def turns(self) -> TurnRepository: ...
-
-    @property
-    def blobs(self) -> BlobRepository: ...
-
-    @property
-    def views(self) -> ViewRepository: ...
-
-    @property
-    def histories(self) -> HistoryRepository: ...
-
-    @property
-    def attachments(self) -> AttachmentRepository: ...
-
-    @property
-    def idempotency(self) -> IdempotencyRepository: ...
-
-    @property
-    def sign_ins(self) -> SignInRepository: ...
-
-
-Program = Callable[[Work], Awaitable[Result]]
-"""What is done in one transaction. It may await nothing but its `Work`, and it may be run more than once."""
-
-
-class Store(Protocol):
-    @property
-    def closed(self) -> bool: ...
-
-    @property
-    def alone(self) -> bool:
-        """Whether no other process writes to the same database."""
-        ...
-
-    async def read(self, owner: Owner, program: Program[Result]) -> Result: ...
-
-    async def write(self, owner: Owner, program: Program[Result], *, blind: bool = False) -> Result:
-        """Run `program` and commit. A `blind` one changes rows without depending on what it read."""
-        ...
-
-    async def append(self, owner: Owner, stream: StreamId, new: Sequence[NewEvent], head: Head) -> list[Event]:
-        """Only add to a stream, while no other writer has taken it over since `head`: quickest if it ends there."""
-        ...
-
-    async def news(self, org: OrgId, stream: StreamId, after: int, patience: float) -> None:
-        """Wait until the stream may have grown past `after`, or for `patience` seconds."""
-        ...
-
-    def tail(self, org: OrgId, stream: StreamId) -> AbstractContextManager[Tail]:
-        """Hear of what this process adds to a stream, as long as the block lasts."""
-        ...
-
-    async def close(self) -> None:
-        """Finish what is queued. Whatever is asked afterwards is refused."""
-        ...
 
 
 class World(Protocol):
@@ -300,3 +105,100 @@ class Guardian(Protocol):
     async def judge(self, text: str) -> Judged: ...
 
     async def close(self) -> None: ...
+
+
+class Tools(Protocol):
+    """The tools of this installation."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all there are."""
+        ...
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        """What a model is told of these tools; names that mean nothing here are left out."""
+        ...
+
+    async def run(self, call: ToolCall, key: str, deadline: float) -> ToolResult:
+        """Carry out one call, within `deadline` seconds. Whatever goes wrong is in the result.
+
+        `key` is the same whenever this very call is repeated.
+        """
+        ...
+
+
+class StartBeside(Protocol):
+    """Starts a conversation beside the one that a call was made in."""
+
+    async def __call__(self, parent: ConversationId, call: ToolCall, key: str, deadline: float) -> ToolResult: ...
+
+
+class Handle(Protocol):
+    """Something that goes on by itself."""
+
+    async def wait(self) -> None:
+        """Until it has ended. Whoever waits may go away; it goes on."""
+        ...
+
+    def stop(self) -> None: ...
+
+    @property
+    def ended(self) -> bool: ...
+
+
+class Runner(Protocol):
+    """Lets things go on by themselves, at once, and not for ever."""
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> Handle: ...
+
+    async def together(self, works: Sequence[Awaitable[Result]]) -> list[Result]:
+        """The results of all, in the order given."""
+        ...
+
+    async def pause(self, seconds: float) -> None: ...
+
+    async def close(self) -> None:
+        """Stop what still goes on. It is not over: it is taken up where it was."""
+        ...
+
+    def report(self, what: str, error: Exception) -> None:
+        """Let those who run the installation know of a mistake of ours."""
+        ...
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Finish this, even if whoever asked for it is being stopped."""
+        ...
+
+    def turnstile(self) -> AbstractAsyncContextManager[None]:
+        """Lets one through at a time. Each call makes another."""
+        ...
+
+    async def or_at_least(
+        self, work: Awaitable[Result], seconds: float, meanwhile: Callable[[], Awaitable[None]]
+    ) -> Result:
+        """Wait for `work`; if it takes longer than `seconds`, do `meanwhile` once beside it."""
+        ...
+
+    async def within(self, work: Awaitable[Result], seconds: float) -> Result:
+        """The result of `work`, or `TimeoutError` once it has taken so long."""
+        ...
+
+
+class Called(NamedTuple):
+    """What the other side of a webhook answered."""
+
+    status: int
+    body: Any
+    """Its JSON, else its text."""
+
+
+class Webhooks(Protocol):
+    """Calls that leave the house for someone's own address."""
+
+    def check(self, url: str) -> None:
+        """Complain unless this address may be called."""
+        ...
+
+    async def call(self, method: str, url: str, headers: dict[str, str], body: bytes | None, seconds: float) -> Called:
+        """Call it once. What kept it from being sent is `NotSent`; what came after, `NoAnswer`."""
+        ...

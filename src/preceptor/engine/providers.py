@@ -16,9 +16,10 @@ from preceptor.domain.providers import NewProvider, Provider, ProviderAnswer, Pr
 from preceptor.domain.value import made, told
 from preceptor.engine.audit import note
 from preceptor.engine.connecting import own_provider
-from preceptor.engine.connections import Connector, OwnProvider
-from preceptor.engine.ports import ChatModel, Work
+from preceptor.engine.means.connections import Connector, OwnProvider
+from preceptor.engine.ports import ChatModel
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 QUESTION = "Say hello in one short sentence."

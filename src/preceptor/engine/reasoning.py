@@ -21,10 +21,10 @@ from preceptor.domain.turns.decisions import Fate, Rules, fate, fate_under, guar
 from preceptor.domain.turns.measures import Measures, Summary, answer_of, measured, summed, tally
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.domain.value import FROM_JSON, AnyId, Value, told
-from preceptor.engine.ports import Work
-from preceptor.engine.recovering import events_of
+from preceptor.engine.following import events_of
+from preceptor.engine.repositories.conversations import TurnRow
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.talk import TurnRow
 
 BATCH = 50
 MOST = 2_000

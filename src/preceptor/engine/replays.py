@@ -27,16 +27,16 @@ from preceptor.domain.value import made
 from preceptor.engine.agents import found as found_agent
 from preceptor.engine.connecting import connected
 from preceptor.engine.following import follow_task
-from preceptor.engine.own_tasks import ask_to_stop, new_row, task_of, wanted_by
-from preceptor.engine.ports import Work
+from preceptor.engine.library.shelf import found as found_instruction
+from preceptor.engine.library.shelf import readable
 from preceptor.engine.reasoning import Period, Reasoning
-from preceptor.engine.replay import read_digests, summary_of
+from preceptor.engine.replaying.replay import read_digests, summary_of
+from preceptor.engine.repositories.tasks import TaskKind
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import found as found_instruction
-from preceptor.engine.shelf import readable
-from preceptor.engine.task_rows import TaskKind
-from preceptor.engine.tasks import Carrier, Tasks, events_of
+from preceptor.engine.tasks.own_tasks import ask_to_stop, new_row, task_of, wanted_by
+from preceptor.engine.tasks.tasks import Carrier, Tasks, events_of
 
 KIND = TaskKind.REPLAY
 

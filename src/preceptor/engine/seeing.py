@@ -4,7 +4,7 @@ from preceptor.domain.conversations.conversation import Conversation, Status
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId
 from preceptor.domain.ownership import Caller, Permission
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 
 
 async def found(work: Work, caller: Caller, conversation_id: ConversationId, *, archived: bool = False) -> Conversation:

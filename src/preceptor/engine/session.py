@@ -3,16 +3,17 @@
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from preceptor.domain.errors import Conflict, Invalid, NotFound
 from preceptor.domain.ownership import Caller
-from preceptor.engine.compiled import Compilations
-from preceptor.engine.ports import Program, Seal, Store, Work, World
-from preceptor.engine.run import Means, Run
+from preceptor.engine.means.means import Means
+from preceptor.engine.ports import Seal, World
+from preceptor.engine.repositories.work import Program, Store, Work
+from preceptor.engine.telling.compiled import Compilations
 
 Result = TypeVar("Result")
 _ERASABLE = ("conversation_id", "attachment_id", "execution_id", "replay_id")
@@ -121,9 +122,8 @@ class Session(msgspec.Struct, frozen=True):
 
 def _about(result: object) -> list[str]:
     """The ids of what can be erased, and whose words a request or its answer may repeat."""
-    match result:
-        case (Run() as begun, int()):
-            ones = (begun.journal,)
-        case _:
-            ones = getattr(result, "conversations", (result,))  # an import makes several
+    if isinstance(result, tuple):  # a turn, and where in the log it begins
+        begun = cast("tuple[object, int]", result)[0]
+        result = getattr(begun, "journal", begun)
+    ones = getattr(result, "conversations", (result,))  # an import makes several
     return [str(getattr(one, name)) for one in ones for name in _ERASABLE if hasattr(one, name)]

@@ -3,7 +3,7 @@
 from preceptor.domain.conversations.conversation import Conversation, NewConversation, begun, started
 from preceptor.domain.ids import ConversationId, StreamId
 from preceptor.domain.ownership import Owner
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 
 
 async def start(work: Work, owner: Owner, conversation_id: ConversationId, new: NewConversation) -> Conversation:

@@ -15,9 +15,9 @@ from preceptor.domain.instructions.template import fill
 from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.value import made
 from preceptor.engine.instructions import Composition, Instructions, Wanted
-from preceptor.engine.ports import Work
+from preceptor.engine.library.shelf import found
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import found
 
 
 class Templates(msgspec.Struct, frozen=True):

@@ -14,10 +14,10 @@ from preceptor.domain.messages.message import Message
 from preceptor.domain.ownership import Permission
 from preceptor.domain.turns.audience import for_user, user_fact
 from preceptor.domain.turns.facts import MessageDelta, TurnStatus, fact_of
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.conversations import TurnRow
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
-from preceptor.engine.talk import TurnRow
 
 WINDOW = 400
 """Messages that are read at once."""

@@ -26,17 +26,17 @@ from preceptor.domain.instructions.trial import (
 from preceptor.domain.instructions.version import FIRST, Part
 from preceptor.domain.reasoning.metrics import chrf
 from preceptor.domain.value import made
-from preceptor.engine.compiled import Compilations, Told
 from preceptor.engine.connecting import connected
-from preceptor.engine.documents import with_documents
-from preceptor.engine.effective import foreign, present, speaking
 from preceptor.engine.impact import NEXT
 from preceptor.engine.instructions import drafted
-from preceptor.engine.ports import Work
-from preceptor.engine.run import Means
+from preceptor.engine.library.shelf import found
+from preceptor.engine.means.means import Means
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
-from preceptor.engine.shelf import found
-from preceptor.engine.trying import Heard, Tried
+from preceptor.engine.telling.compiled import Compilations, Told
+from preceptor.engine.telling.documents import with_documents
+from preceptor.engine.telling.effective import foreign, present, speaking
+from preceptor.engine.turn.trying import Heard, Tried
 
 NO_AGENT = AgentId("none")
 MOST_EXAMPLES = 5

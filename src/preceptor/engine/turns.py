@@ -17,22 +17,22 @@ from preceptor.domain.turns.facts import CancelRequested, Ended, TurnStatus, eve
 from preceptor.domain.turns.measures import measured
 from preceptor.domain.turns.turn import Turn, fold
 from preceptor.domain.value import made
-from preceptor.engine.accepting import Wanted, accept
-from preceptor.engine.answers import Answer, answer_of
-from preceptor.engine.beside import Beside
-from preceptor.engine.branching import Again
-from preceptor.engine.carrying import Taken, carry, elsewhere
-from preceptor.engine.directing import may_direct
-from preceptor.engine.errands import NOBODY, TURN, Errand
-from preceptor.engine.orphans import orphans
-from preceptor.engine.ports import Program, Work
-from preceptor.engine.recalling import recall
-from preceptor.engine.recovering import events_of
-from preceptor.engine.run import Run
+from preceptor.engine.following import events_of
+from preceptor.engine.means.errands import NOBODY, TURN, Errand
+from preceptor.engine.means.recalling import recall
+from preceptor.engine.repositories.conversations import TurnRow
+from preceptor.engine.repositories.work import Program, Work
 from preceptor.engine.seeing import found, seen
 from preceptor.engine.session import IdempotencyInProgress, Replayed, Session
 from preceptor.engine.starting import start
-from preceptor.engine.talk import TurnRow
+from preceptor.engine.taking.accepting import Wanted, accept
+from preceptor.engine.taking.answers import Answer, answer_of
+from preceptor.engine.taking.beside import Beside
+from preceptor.engine.taking.carrying import Taken, carry, elsewhere
+from preceptor.engine.taking.directing import may_direct
+from preceptor.engine.taking.orphans import orphans
+from preceptor.engine.turn.run import Run
+from preceptor.engine.viewing.branching import Again
 
 HEEDED = 2.5
 """Seconds within which another process hears that its turn is to stop."""
@@ -87,7 +87,7 @@ class Turns(msgspec.Struct, frozen=True):
 
         if not queue:
             return await started()
-        from preceptor.engine.queueing import in_turn  # few messages wait
+        from preceptor.engine.taking.queueing import in_turn  # few messages wait
 
         try:
             return await in_turn(self.session, conversation_id, started)

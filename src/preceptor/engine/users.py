@@ -11,7 +11,7 @@ from preceptor.domain.paging import Page, page_of, position_of
 from preceptor.domain.users import NewUser, User
 from preceptor.domain.value import made
 from preceptor.engine.audit import note
-from preceptor.engine.ports import Work
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 

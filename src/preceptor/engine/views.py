@@ -10,13 +10,13 @@ from preceptor.domain.conversations.view import Change, View, restored
 from preceptor.domain.errors import NotFound
 from preceptor.domain.ids import ConversationId, ViewId
 from preceptor.domain.paging import cursor_at, place_of
-from preceptor.engine.branching import switch
-from preceptor.engine.compacting import Compacting
-from preceptor.engine.looking import at_rest, next_view
-from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.seeing import found
 from preceptor.engine.session import Session
+from preceptor.engine.viewing.branching import switch
+from preceptor.engine.viewing.compacting import Compacting
+from preceptor.engine.viewing.looking import at_rest, next_view
 
 
 class Views(msgspec.Struct, frozen=True):

@@ -24,8 +24,8 @@ from preceptor.domain.webhooks import (
 from preceptor.engine.audit import note
 from preceptor.engine.calling_out import NoWebhooks
 from preceptor.engine.delivering import Letter, keyring, post
-from preceptor.engine.ports import Work
 from preceptor.engine.preconditions import IfMatch, check
+from preceptor.engine.repositories.work import Work
 from preceptor.engine.session import Session
 
 

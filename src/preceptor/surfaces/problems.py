@@ -8,8 +8,8 @@ from preceptor.domain import errors
 from preceptor.domain.errors import Malformed, PreceptorError
 from preceptor.domain.prompts.reply import ModelTimeout
 from preceptor.domain.value import Value
-from preceptor.engine.failing import TurnFailed, TurnOverBudget, TurnTimeout, TurnUnguarded
-from preceptor.engine.queues import TurnInProgress
+from preceptor.engine.means.queues import TurnInProgress
+from preceptor.engine.turn.failing import TurnFailed, TurnOverBudget, TurnTimeout, TurnUnguarded
 
 MEDIA_TYPE = "application/problem+json"
 BODY_PATIENCE = 30.0

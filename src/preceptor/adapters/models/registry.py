@@ -21,7 +21,7 @@ from preceptor.domain.errors import CannotStart, Invalid, phrased
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.reply import ModelFailure
 from preceptor.domain.providers import ProviderKind
-from preceptor.engine.connections import OwnProvider
+from preceptor.engine.means.connections import OwnProvider
 from preceptor.engine.ports import ChatModel, TokenCounter
 from preceptor.settings import Settings
 

@@ -7,8 +7,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from preceptor.domain.turns.decisions import guard_status
 from preceptor.domain.turns.turn import Turn
-from preceptor.engine.hearing import Hearers
-from preceptor.engine.traced import TurnTracer
+from preceptor.engine.means.hearing import Hearers
+from preceptor.engine.means.traced import TurnTracer
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

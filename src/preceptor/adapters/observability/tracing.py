@@ -12,7 +12,7 @@ import msgspec
 
 from preceptor.adapters.observability.logs import REDACTOR
 from preceptor.domain.errors import Invalid
-from preceptor.engine.traced import TracedTurn, TurnTracer
+from preceptor.engine.means.traced import TracedTurn, TurnTracer
 from preceptor.wire.genai import spans_of
 
 if TYPE_CHECKING:

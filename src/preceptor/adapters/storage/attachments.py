@@ -8,7 +8,7 @@ from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.attachments import ADD, DATA, ERASE, FIND, FORGET, SAID_IN, SAY_IN
 from preceptor.domain.ids import AttachmentId, ConversationId
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.engine.repositories import AttachmentRow
+from preceptor.engine.repositories.conversations import AttachmentRow
 
 
 class SqlAttachments(msgspec.Struct, frozen=True):

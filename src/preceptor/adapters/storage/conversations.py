@@ -13,8 +13,7 @@ from preceptor.domain.conversations.view import decode, root
 from preceptor.domain.ids import AgentId, ConversationId, OrgId
 from preceptor.domain.times import to_micros
 from preceptor.domain.turns.facts import TurnStatus
-from preceptor.engine.repositories import WantedConversations
-from preceptor.engine.talk import Standing
+from preceptor.engine.repositories.conversations import Standing, WantedConversations
 
 
 class SqlConversations(msgspec.Struct, frozen=True):

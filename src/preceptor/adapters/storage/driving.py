@@ -16,7 +16,7 @@ from preceptor.adapters.storage.statements import Row, Statement
 from preceptor.adapters.storage.trails import Ends
 from preceptor.adapters.storage.work import SqlWork
 from preceptor.domain.errors import PreceptorError
-from preceptor.engine.ports import Program
+from preceptor.engine.repositories.work import Program
 
 Result = TypeVar("Result")
 MANY = 100

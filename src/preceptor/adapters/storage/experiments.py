@@ -21,7 +21,7 @@ from preceptor.adapters.storage.ready.experiments import (
 )
 from preceptor.domain.ids import AgentId, ExperimentId, FamilyId, OrgId
 from preceptor.domain.times import to_micros
-from preceptor.engine.experimenting import Slot
+from preceptor.engine.repositories.experiments import Slot
 
 if TYPE_CHECKING:
     from preceptor.domain.experiments.experiment import Experiment, Status

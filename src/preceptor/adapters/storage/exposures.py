@@ -12,7 +12,7 @@ from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.metrics import Tally
 from preceptor.domain.ids import AgentId, ExperimentId
 from preceptor.domain.times import to_micros
-from preceptor.engine.experimenting import Signal
+from preceptor.engine.repositories.experiments import Signal
 
 _NAMES = ("org", "experiment", "conversation", "unit", "arm")
 SUMS = tuple(name for name in ADD.names if name not in _NAMES)

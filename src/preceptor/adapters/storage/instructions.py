@@ -33,7 +33,7 @@ from preceptor.domain.instructions.lifecycle import Status
 from preceptor.domain.instructions.parts import Kept
 from preceptor.domain.instructions.version import SemVer
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.engine.library import WantedInstructions
+from preceptor.engine.repositories.library import WantedInstructions
 
 STATUSES = {status.value: status for status in Status}
 AT_ONCE = len(NAMED.names) - 1  # all but the organisation

@@ -9,7 +9,7 @@ from preceptor.adapters.storage.ready.messages import ADD, BETWEEN, FIND, LAST, 
 from preceptor.domain.ids import ConversationId, MessageId
 from preceptor.domain.messages.message import Kind, Message, decode
 from preceptor.domain.prompts.placed import Placed
-from preceptor.engine.talk import MessagePlace
+from preceptor.engine.repositories.conversations import MessagePlace
 
 
 def _is_said(placed: Placed) -> bool:

@@ -15,7 +15,8 @@ from preceptor.adapters.storage.locating import Database, PostgresDatabase, Sqli
 from preceptor.adapters.storage.lockfile import Lock
 from preceptor.adapters.storage.sqlite import SqliteStore
 from preceptor.domain.errors import CannotStart, DiskFull
-from preceptor.engine.ports import Store, World
+from preceptor.engine.ports import World
+from preceptor.engine.repositories.work import Store
 
 Committed = Callable[[int, float], None]
 __all__ = [

@@ -27,7 +27,7 @@ from preceptor.domain.errors import CannotStart, Conflict, DiskFull, ShuttingDow
 from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.log import Event, Head, NewEvent
 from preceptor.domain.ownership import Owner
-from preceptor.engine.ports import Program, Work
+from preceptor.engine.repositories.work import Program, Work
 
 Result = TypeVar("Result")
 

@@ -10,7 +10,7 @@ from preceptor.adapters.storage.searching import tags_kept, tags_wanted, words_k
 from preceptor.adapters.storage.statements import Row
 from preceptor.domain.ids import FamilyId, InstructionId, OrgId
 from preceptor.domain.instructions.family import Publication, Published
-from preceptor.engine.library import WantedInstructions
+from preceptor.engine.repositories.library import WantedInstructions
 
 
 class SqlPublished(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ import msgspec
 from preceptor.adapters.storage.connection import Transaction
 from preceptor.adapters.storage.ready.replays import ADD, DIGESTS, ERASE, PAGE, USING
 from preceptor.domain.ids import ConversationId, TaskId
-from preceptor.engine.task_rows import ItemRow
+from preceptor.engine.repositories.tasks import ItemRow
 
 
 class SqlReplays(msgspec.Struct, frozen=True):

@@ -32,7 +32,8 @@ from preceptor.domain.errors import ShuttingDown
 from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.log import Event, Head, NewEvent
 from preceptor.domain.ownership import Owner
-from preceptor.engine.ports import Program, World
+from preceptor.engine.ports import World
+from preceptor.engine.repositories.work import Program
 
 Result = TypeVar("Result")
 

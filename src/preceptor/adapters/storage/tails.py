@@ -11,7 +11,7 @@ from preceptor.adapters.storage.connection import Grown
 from preceptor.domain.ids import OrgId, StreamId
 from preceptor.domain.log import Event, Head
 from preceptor.domain.ownership import Owner
-from preceptor.engine.ports import Program
+from preceptor.engine.repositories.work import Program
 
 Place = tuple[OrgId, StreamId]
 Reader = Callable[[Owner, Program[Head | None]], Awaitable[Head | None]]

@@ -23,7 +23,7 @@ from preceptor.adapters.storage.ready.tasks import (
 )
 from preceptor.domain.ids import ConversationId, OrgId, TaskId
 from preceptor.domain.times import from_micros, to_micros
-from preceptor.engine.task_rows import TaskKind, TaskRow, WantedTasks
+from preceptor.engine.repositories.tasks import TaskKind, TaskRow, WantedTasks
 
 LATER_THAN_ALL = "g"
 """After every id: they are written in hexadecimal digits."""

@@ -26,7 +26,7 @@ from preceptor.adapters.storage.ready.turns import (
 from preceptor.domain.ids import AgentId, ConversationId, OrgId, TurnId
 from preceptor.domain.times import from_micros, to_micros
 from preceptor.domain.turns.facts import Accepted, TurnStatus, fact_of
-from preceptor.engine.talk import TurnRow
+from preceptor.engine.repositories.conversations import TurnRow
 
 LATER_THAN_ALL = "g"
 """After every id: they are written in hexadecimal digits."""

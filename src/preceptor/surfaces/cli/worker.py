@@ -114,7 +114,7 @@ async def _work(settings: "Settings", port: "Port | None") -> None:
     import signal
 
     from preceptor.app import open_preceptor
-    from preceptor.engine.hearing import NOBODY
+    from preceptor.engine.means.hearing import NOBODY
 
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()

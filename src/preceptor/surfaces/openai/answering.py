@@ -11,7 +11,7 @@ from preceptor.app import Preceptor
 from preceptor.domain.errors import Invalid
 from preceptor.domain.turns.facts import Ended, TurnStatus
 from preceptor.engine.clients import Asked
-from preceptor.engine.failing import failure_of
+from preceptor.engine.turn.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.telling import CONVERSATION, Piece, Words, pieces, spoken
 from preceptor.surfaces.rest.telling import JSON, of_turn, replayed

@@ -17,7 +17,7 @@ from preceptor.domain.paging import LARGEST_PAGE
 from preceptor.domain.prompts.reply import Usage
 from preceptor.domain.turns.facts import Ended, TurnStatus
 from preceptor.engine.clients import Asked
-from preceptor.engine.failing import failure_of
+from preceptor.engine.turn.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.answering import STREAMED, Conversation, answered, seconds_of, understood
 from preceptor.surfaces.openai.asking import LARGEST_HISTORY, ChatRequest, brought_by, conversation_of

@@ -10,7 +10,7 @@ from preceptor.domain.errors import PreceptorError, ShuttingDown
 from preceptor.domain.messages.message import ToolCall
 from preceptor.domain.prompts.reply import Finish
 from preceptor.domain.turns.facts import Ended, TurnStatus
-from preceptor.engine.failing import failure_of
+from preceptor.engine.turn.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.openai.telling import (
     ALIVE,

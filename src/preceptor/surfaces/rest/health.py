@@ -14,7 +14,7 @@ from preceptor.domain.errors import PreceptorError
 from preceptor.domain.ownership import SYSTEM
 from preceptor.domain.reasoning.verdict import GuardFailure
 from preceptor.domain.value import Value
-from preceptor.engine.guarding import GuardClient
+from preceptor.engine.means.guarding import GuardClient
 from preceptor.surfaces.rest.routing import Api, open_to_anyone
 
 router = Api("", "health")

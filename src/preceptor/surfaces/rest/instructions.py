@@ -21,7 +21,7 @@ from preceptor.domain.instructions.trial import NewTrial, Trial
 from preceptor.domain.ownership import Permission
 from preceptor.domain.paging import Page
 from preceptor.engine.instructions import Wanted
-from preceptor.engine.shelf import Readable
+from preceptor.engine.library.shelf import Readable
 from preceptor.surfaces.rest.parameters import AnyLimit, Cursor, LabelName, Limit, Name
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs
 

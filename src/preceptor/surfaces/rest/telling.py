@@ -15,7 +15,7 @@ from preceptor.domain.log import Event
 from preceptor.domain.times import from_micros
 from preceptor.domain.turns.audience import user_fact
 from preceptor.domain.turns.facts import TERMINAL, Ended, MessageStarted, TurnStatus, fact_of
-from preceptor.engine.failing import failure_of
+from preceptor.engine.turn.failing import failure_of
 from preceptor.engine.turns import Taken
 from preceptor.surfaces.streams import EVENT_STREAM, Streamed
 

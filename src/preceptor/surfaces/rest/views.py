@@ -8,7 +8,7 @@ from preceptor.domain.conversations.looks import ShownView, ShownViews
 from preceptor.domain.conversations.view import Change
 from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.ownership import Permission
-from preceptor.engine.branching import Again
+from preceptor.engine.viewing.branching import Again
 from preceptor.surfaces.rest.answering import ANSWERS, answer, begun, directives_of, parts_of
 from preceptor.surfaces.rest.parameters import Archived, Limit, Name, PlaceCursor
 from preceptor.surfaces.rest.routing import Api, IfMatch, ThePreceptor, needs

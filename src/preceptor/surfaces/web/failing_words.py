@@ -7,16 +7,17 @@ from preceptor.domain.history import errors as history
 from preceptor.domain.instructions import instruction, lifecycle, references, template, version
 from preceptor.domain.paging import BadCursor
 from preceptor.domain.prompts import reply
-from preceptor.engine import calling_out, failing
+from preceptor.engine import calling_out
 from preceptor.engine.attachments import FileTooLarge, SentElsewhere
-from preceptor.engine.branching import NothingToAnswer
-from preceptor.engine.compacting import ViewChangedMeanwhile
-from preceptor.engine.experimenting import ExperimentRunning
-from preceptor.engine.gatekeeping import GateClosed
-from preceptor.engine.guarding import GuardUnavailable
-from preceptor.engine.places import TooManyTurns
-from preceptor.engine.queues import TurnInProgress
-from preceptor.engine.usage import InstructionInUse
+from preceptor.engine.library.gatekeeping import GateClosed
+from preceptor.engine.library.usage import InstructionInUse
+from preceptor.engine.means.guarding import GuardUnavailable
+from preceptor.engine.means.places import TooManyTurns
+from preceptor.engine.means.queues import TurnInProgress
+from preceptor.engine.repositories.experiments import ExperimentRunning
+from preceptor.engine.turn import failing
+from preceptor.engine.viewing.branching import NothingToAnswer
+from preceptor.engine.viewing.compacting import ViewChangedMeanwhile
 from preceptor.surfaces.problems import SlowBody
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.views import wording

@@ -14,7 +14,7 @@ from preceptor.domain.errors import NotFound, Phrased, PreceptorError
 from preceptor.domain.executions.graph import CyclicSteps
 from preceptor.domain.instructions.content import Misfit, misfit
 from preceptor.domain.instructions.lifecycle import MOVES, CannotMove, Status
-from preceptor.engine.gatekeeping import GateClosed
+from preceptor.engine.library.gatekeeping import GateClosed
 from preceptor.surfaces.web.failing_words import (
     BY_CODE,
     BY_KIND,

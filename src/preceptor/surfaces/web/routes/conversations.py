@@ -16,9 +16,9 @@ from preceptor.domain.errors import Invalid, NotFound, PreceptorError, TooLarge,
 from preceptor.domain.ids import ConversationId, MessageId, ViewId
 from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.domain.ownership import Permission
-from preceptor.engine.branching import Again
 from preceptor.engine.conversations import Wanted
 from preceptor.engine.threads import Thread
+from preceptor.engine.viewing.branching import Again
 from preceptor.surfaces.rest.answering import begun
 from preceptor.surfaces.rest.parameters import Cursor, Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs, takes_file

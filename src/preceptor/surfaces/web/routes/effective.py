@@ -12,7 +12,7 @@ from preceptor.domain.experiments.assigning import Arm
 from preceptor.domain.experiments.experiment import Experiment, Status
 from preceptor.domain.ids import AgentId, ExperimentId
 from preceptor.domain.ownership import Permission
-from preceptor.engine.compiled import Told
+from preceptor.engine.telling.compiled import Told
 from preceptor.surfaces.rest.parameters import Name
 from preceptor.surfaces.rest.routing import ThePreceptor, needs
 from preceptor.surfaces.web.languages import msg

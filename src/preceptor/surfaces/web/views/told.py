@@ -10,8 +10,8 @@ from preceptor.domain.errors import phrased
 from preceptor.domain.ids import AssignmentId
 from preceptor.domain.instructions.effective import Assignment, Origin, Overridden, Reason, Rule, Source
 from preceptor.domain.instructions.render import RenderedLine
-from preceptor.engine.compiled import Told
 from preceptor.engine.impact import NEXT
+from preceptor.engine.telling.compiled import Told
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.views.sources import placed, said_at
 from preceptor.surfaces.web.views.wording import MODES

@@ -1,0 +1,1 @@
+"""Carrying out an execution, step by step."""

@@ -1,0 +1,1 @@
+"""Experiments at work: designing them, finding the arms of a turn, holding agents at one."""

@@ -1,0 +1,1 @@
+"""What the features of the library share: finding instructions, giving them, showing and letting go of them."""

@@ -1,0 +1,1 @@
+"""Going through past turns again with something changed."""

@@ -1,0 +1,1 @@
+"""Executions and replays as tasks that go on by themselves, and the watch over them."""

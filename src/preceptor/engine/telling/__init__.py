@@ -1,0 +1,1 @@
+"""What an agent is told, and in what voice: from its assignments to the system message of a call."""

@@ -1,0 +1,1 @@
+"""One turn while it runs: the loop, its stages, its journal."""

@@ -1,0 +1,1 @@
+"""Showing less of a conversation, or another branch of it. No message is changed."""
