@@ -36,10 +36,14 @@ def settings_for(folder: Path, stranger: Stranger, database: str | None = None, 
 async def met(folder: Path, database: str | None = None, **how: Any) -> AsyncGenerator[tuple[Talk, Stranger]]:
     """An organisation that has added another's server and looked at it."""
     async with listening(Stranger(**how)) as stranger, talking(settings_for(folder, stranger, database)) as talk:
-        new = {"serverId": "sky", "url": stranger.url, "apiKey": "canary-mcp-key"}
-        made = await talk.client.post("/api/mcp-servers", json=new)
-        assert made.status_code == 201, made.text
+        await add(talk, stranger)
         yield talk, stranger
+
+
+async def add(talk: Talk, stranger: Stranger) -> None:
+    new = {"serverId": "sky", "url": stranger.url, "apiKey": "canary-mcp-key"}
+    made = await talk.client.post("/api/mcp-servers", json=new)
+    assert made.status_code == 201, made.text
 
 
 async def refreshed(talk: Talk, server: str = "sky") -> dict[str, Json]:
@@ -102,6 +106,22 @@ async def test_a_tool_that_has_changed_is_not_called_until_it_is_approved_again(
         await approve(talk, "weather")
         await talk.say("Weather?", call(), "Rain.")
         assert len(stranger.called) == 1
+
+
+@covers("S20")
+async def test_a_server_whose_key_does_not_open_is_not_called_without_it(tmp_path: Path, database_url: str):
+    async with listening(Stranger()) as stranger:
+        async with talking(settings_for(tmp_path, stranger, database_url, secret_key="a" * 32)) as talk:
+            await add(talk, stranger)
+            await approve(talk, "weather")
+        heard = len(stranger.keys)
+        async with talking(settings_for(tmp_path, stranger, database_url, secret_key="b" * 32)) as talk:
+            looked = (await talk.client.post("/api/mcp-servers/sky/refresh")).json()
+            assert "The key of the MCP server 'sky' cannot be opened" in looked["problem"]
+            await talk.client.patch("/api/agents/assistant", json={"tools": [WEATHER]})
+            await talk.say("Weather?", call(), "I could not.")
+            assert (await results(talk))[-1]["content"] == looked["problem"]
+            assert (len(stranger.keys), stranger.called) == (heard, [])
 
 
 @covers("S21")

@@ -100,9 +100,28 @@ async def test_a_stored_key_that_is_moved_to_another_address_or_row_opens_nothin
             "UPDATE providers SET sealed = (SELECT sealed FROM providers WHERE id = 'own') WHERE id = 'other'",
         )
         for name in ("own", "other"):
-            await talk.client.post(f"/api/providers/{name}/test", json={"model": "m"})
-        assert len(server.heads) == 2
-        assert keys_sent(server) == set()
+            told = (await talk.client.post(f"/api/providers/{name}/test", json={"model": "m"})).json()
+            assert (told["ok"], f"provider '{name}' cannot be opened" in told["sentence"]) == (False, True)
+        assert server.heads == []
+
+
+@covers("S20")
+async def test_a_provider_whose_key_does_not_open_is_not_called_without_it(tmp_path: Path, database_url: str):
+    async with serving(WELL) as server:
+        allowed = {"egress_allow": (server.url.removesuffix("/v1"),)}
+        async with talking(settings_in(tmp_path, database_url, secret_key="a" * 32, **allowed)) as talk:
+            await provided(talk, server.url)
+            await talk.client.patch("/api/agents/assistant", json={"model": "own:some-model"})
+        async with talking(settings_in(tmp_path, database_url, secret_key="b" * 32, **allowed)) as talk:
+            refused = problem(await talk.post("messages", {"content": "Who answers?"}), 422, "seal_broken")
+            assert "The key of the provider 'own' cannot be opened" in refused["detail"]
+            tested = (await talk.client.post("/api/providers/own/test", json={"model": "m"})).json()
+            assert (tested["ok"], tested["sentence"]) == (False, refused["detail"])
+            assert (await talk.client.get("/api/providers/own")).json()["hasKey"]
+            assert server.heads == []
+            await talk.client.patch("/api/providers/own", json={"apiKey": KEY})
+            assert (await talk.say("And now?"))["message"]["parts"][-1]["text"] == "From our own."
+            assert keys_sent(server) == {f"Bearer {KEY}"}
 
 
 @covers("S19")

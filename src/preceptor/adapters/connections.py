@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -126,7 +126,7 @@ class Connections:
     def held(self, server: OwnServer) -> "Held":
         from preceptor.adapters.mcp.held import Held
 
-        bare = OwnServer(server.org, server.server_id, server.url, server.key)
+        bare = replace(server, tools=())
         if bare not in self._held:
             self._held[bare] = Held(server.server_id, lambda: self._opened(bare))
         return self._held[bare]
@@ -140,6 +140,12 @@ class Connections:
     async def _opened(self, server: OwnServer) -> "AsyncGenerator[Client]":
         from mcp import Client, StdioServerParameters
 
+        if server.locked:
+            raise _failed(
+                f"The key of the MCP server {server.server_id!r} cannot be opened: it was sealed with another "
+                "PRECEPTOR_SECRET_KEY, or changed where it is kept. Nothing was sent. Enter the key again, or start "
+                "the server with the former secret key."
+            )
         if server.url is not None:
             async with self._over_http(server.url, server.key) as client:
                 yield client

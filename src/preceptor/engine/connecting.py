@@ -57,22 +57,22 @@ def _made(means: Means, providers: tuple[OwnProvider, ...], servers: tuple[OwnSe
 
 
 def own_provider(seal: Seal, org: OrgId, provider: Provider, sealed: bytes | None) -> OwnProvider:
-    key = opened(seal, sealed, provider.context(org))
-    return OwnProvider(provider.provider_id, provider.kind, provider.url, key)
+    key, locked = opened(seal, sealed, provider.context(org))
+    return OwnProvider(provider.provider_id, provider.kind, provider.url, key, locked)
 
 
 def own_server(seal: Seal, org: OrgId, server: "StoredServer", sealed: bytes | None) -> OwnServer:
     from preceptor.domain.mcp_servers import usable
 
-    key = opened(seal, sealed, server.context(org))
-    return OwnServer(org, server.server_id, server.url, key, usable(server))
+    key, locked = opened(seal, sealed, server.context(org))
+    return OwnServer(org, server.server_id, server.url, key, usable(server), locked)
 
 
-def opened(seal: Seal, sealed: bytes | None, context: bytes) -> str | None:
-    """A stored key. One that does not open, for another secret or another address, is none."""
+def opened(seal: Seal, sealed: bytes | None, context: bytes) -> tuple[str | None, bool]:
+    """A stored key, and whether there is one that does not open: for another secret, another address or another row."""
     if sealed is None:
-        return None
+        return None, False
     try:
-        return seal.open(sealed, context).decode()
+        return seal.open(sealed, context).decode(), False
     except PreceptorError:
-        return None
+        return None, True

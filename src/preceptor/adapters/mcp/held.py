@@ -82,6 +82,8 @@ class Held:
 
 
 def _failure(name: str, error: BaseException) -> ServerFailed:
+    if isinstance(error, ServerFailed):
+        return error
     return ServerFailed(
         f"The MCP server {name!r} cannot be spoken to ({_plain(error)}). Check its address and key, and that it runs."
     )

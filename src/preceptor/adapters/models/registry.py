@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from preceptor.adapters.egress import Door, Egress, NotAllowedOut, door_to, doors_of
 from preceptor.adapters.models.corrections import Corrections, read_corrections
 from preceptor.adapters.models.known import capabilities_of
+from preceptor.adapters.sealing import SealBroken
 from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import CannotStart, Invalid, phrased
 from preceptor.domain.models import Capabilities
@@ -112,6 +113,15 @@ class ModelRegistry:
         """A model of an organisation's own provider, with its key and at its address."""
         name = f"{provider.provider_id}:{model}"
         known = self._known(f"{provider.kind}:{model}", model)
+        if provider.locked:
+            raise SealBroken(
+                phrased(
+                    "The key of the provider %(provider)s cannot be opened: it was sealed with another "
+                    "PRECEPTOR_SECRET_KEY, or changed where it is kept. Nothing was sent. Enter the key again, or "
+                    "start the server with the former secret key.",
+                    provider=repr(provider.provider_id),
+                )
+            )
         key = None if provider.key is None else SecretStr(provider.key)
         if key is None and provider.kind is not ProviderKind.OPENAI_COMPATIBLE:
             raise NoSuchModel(

@@ -20,6 +20,8 @@ class OwnProvider:
     kind: ProviderKind
     url: str
     key: str | None = field(repr=False)
+    locked: bool = False
+    """It has a key that does not open. Without it nobody is called: they would take us for someone else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class OwnServer:
     url: str | None
     key: str | None = field(repr=False)
     tools: "tuple[Approved, ...]" = ()
+    locked: bool = False
+    """As of a provider."""
 
 
 class Connector(Protocol):
