@@ -4,11 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from preceptor import open_preceptor
+from preceptor import Settings, open_preceptor
 from tests.adapters.model_server import http, serving
 from tests.adapters.test_counters import traced
 from tests.durability.announcing import BRIEF, Order, publish, settings_of
+from tests.surfaces.helpers import query
 from tests.surfaces.receiving import TAKEN, arrived, office
 
 
@@ -69,3 +71,63 @@ async def test_a_webhook_that_another_process_made_is_found(database_url: str, t
             await publish(passing)
             [post] = await arrived(receiver, 1)
     assert post.told["type"] == "version.published"
+
+
+def with_another_key(settings: Settings) -> Settings:
+    return settings.model_copy(update={"secret_key": SecretStr("another" * 5)})
+
+
+async def until_said(caplog: pytest.LogCaptureFixture) -> None:
+    async with asyncio.timeout(20):
+        while not complaints(caplog):  # noqa: ASYNC110 - it goes on by itself
+            await asyncio.sleep(0.01)
+
+
+def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [said for said in (str(vars(one).get("what")) for one in caplog.records) if "to the webhook" in said]
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_what_a_server_cannot_sign_is_no_attempt_and_is_left_to_one_that_can(
+    tmp_path: Path, database_url: str, caplog: pytest.LogCaptureFixture
+):
+    async with serving(TAKEN) as receiver:
+        ours = settings_of(Order(database_url, str(tmp_path), receiver.url, ""))
+        async with open_preceptor(ours, take_up=False) as preceptor:
+            hook = await preceptor.webhooks.create(url=receiver.url)
+        async with open_preceptor(with_another_key(ours), lease=BRIEF) as stranger:
+            for _ in range(3):
+                await publish(stranger)
+            await until_said(caplog)
+            waiting = (await stranger.webhooks.deliveries(hook.webhook_id)).items
+            assert [(one.status.value, one.attempts) for one in waiting] == [("pending", 0)] * 3
+        assert receiver.heads == []
+        async with open_preceptor(ours, lease=BRIEF) as preceptor:
+            arrived_there = {post.id for post in await arrived(receiver, 3)}
+            assert arrived_there == {one.delivery_id for one in waiting}
+            assert (await preceptor.webhooks.get(hook.webhook_id)).enabled
+    assert len(complaints(caplog)) == 1
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_what_no_server_can_sign_holds_up_no_other(
+    tmp_path: Path, database_url: str, caplog: pytest.LogCaptureFixture
+):
+    async with serving(TAKEN) as receiver:
+        ours = settings_of(Order(database_url, str(tmp_path), receiver.url, ""))
+        async with open_preceptor(ours, take_up=False) as preceptor:
+            await preceptor.webhooks.create(url=receiver.url)
+        async with open_preceptor(with_another_key(ours), take_up=False) as stranger:
+            await publish(stranger)
+            deliveries = stranger.deliveries
+
+            async def looked() -> float:
+                """Seconds until it looks at the message again."""
+                await deliveries.send_due(3600)
+                await stranger.session.means.runner.together([one.wait() for _, one in deliveries.on_the_way.values()])
+                return await deliveries.send_due(3600)
+
+            assert 50 < await looked() <= 60
+            query(stranger, "UPDATE deliveries SET due = due - 60000000")
+            assert 110 < await looked() <= 120
+    assert (receiver.heads, len(complaints(caplog))) == ([], 1)

@@ -31,6 +31,8 @@ ALONE, AMONG_OTHERS = 60, 5
 AT_ONCE = 32
 FOR_ONE = 4
 """Messages on their way to one webhook: one that does not answer holds up no other."""
+LEFT = timedelta(minutes=1)
+"""How long others have for a message whose secret does not open here."""
 NO_MORE = "{} No one took the message in {} attempts, so the webhook was switched off."
 UNWANTED = "It answered 410: it wants no more. The webhook was switched off."
 
@@ -50,6 +52,8 @@ class Deliveries(msgspec.Struct, frozen=True):
     attempts: int
     first_pause: float
     on_the_way: dict[str, tuple[str, Handle]] = {}
+    locked: set[str] = set()
+    """Webhooks whose secrets do not open here: they were sealed with another key, and another server may have it."""
 
     async def go_on(self, *, alone: bool) -> None:
         """Until it is stopped. Where no other process can be at work, what was claimed was left behind."""
@@ -92,13 +96,19 @@ class Deliveries(msgspec.Struct, frozen=True):
         now, waiting = await self._waiting(timedelta(seconds=longest), AT_ONCE * FOR_ONE)
         for org, delivery in waiting:
             ours = [webhook for webhook, _ in self.on_the_way.values()]
-            if _seconds_until(delivery, now) or len(ours) >= AT_ONCE:
+            if len(ours) >= AT_ONCE:
                 break
-            id_ = delivery.delivery_id
-            if id_ not in self.on_the_way and ours.count(delivery.webhook_id) < FOR_ONE:
+            id_, has_room = delivery.delivery_id, ours.count(delivery.webhook_id) < FOR_ONE
+            if has_room and id_ not in self.on_the_way and not self._rest(delivery, now):
                 handle = self.session.means.runner.spawn(f"delivery {id_}", self._delivered(org, delivery))
                 self.on_the_way[id_] = delivery.webhook_id, handle
-        return _seconds_until(waiting[0][1], now) if waiting else longest
+        return min((self._rest(delivery, now) for _, delivery in waiting), default=longest)
+
+    def _rest(self, delivery: Delivery, now: datetime) -> float:
+        """Seconds until we would send it."""
+        assert delivery.next_attempt_at is not None
+        ahead = delivery.next_attempt_at - now + (LEFT if delivery.webhook_id in self.locked else timedelta())
+        return max(0.0, ahead.total_seconds())
 
     async def _delivered(self, org: OrgId, delivery: Delivery) -> None:
         owner = SYSTEM.owner.model_copy(update={"org_id": org})
@@ -121,8 +131,24 @@ class Deliveries(msgspec.Struct, frozen=True):
         except (Unavailable, DiskFull):
             raise
         except PreceptorError as failure:  # its secret was sealed with another key
-            return Attempt(at=session.world.now(), ok=False, sentence=str(failure), seconds=0), None
+            if session.store.alone:
+                return Attempt(at=session.world.now(), ok=False, sentence=str(failure), seconds=0), None
+            await self._leave(session, delivery, failure)
+            return None
+        self.locked.discard(delivery.webhook_id)
         return None if letter is None else await post(session, letter)
+
+    async def _leave(self, session: Session, delivery: Delivery, why: PreceptorError) -> None:
+        """To a server that can open its secret. Where none takes it, it lets others pass."""
+        if delivery.webhook_id not in self.locked:
+            self.locked.add(delivery.webhook_id)
+            session.means.runner.report(f"messages to the webhook {delivery.webhook_id}", why)
+
+        async def program(work: Work) -> None:
+            if not self._rest(delivery, work.now):
+                await work.deliveries.claim(delivery, session.means.worker, work.now + LEFT)
+
+        await session.write(program)
 
     async def _claimed(self, session: Session, delivery: Delivery) -> Letter | None:
         means = session.means
@@ -159,11 +185,6 @@ class Deliveries(msgspec.Struct, frozen=True):
                 await _switch_off(work, session, row[0], why)
 
         await session.write(program)
-
-
-def _seconds_until(delivery: Delivery, now: datetime) -> float:
-    assert delivery.next_attempt_at is not None
-    return max(0.0, (delivery.next_attempt_at - now).total_seconds())
 
 
 async def _switch_off(work: Work, session: Session, webhook: Webhook, why: str) -> None:
