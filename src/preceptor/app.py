@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from preceptor.adapters.sealing import SealedBox
-from preceptor.adapters.storage.opening import locate, open_store
+from preceptor.adapters.storage.opening import Database, SqliteFile, locate, open_store
 from preceptor.adapters.world import RealWorld
 from preceptor.domain.ownership import SYSTEM, Caller, installation_admin
 from preceptor.engine.conversations import Conversations
@@ -25,6 +25,7 @@ from preceptor.engine.tasks.tasks import Carrier, Claim, Tasks
 from preceptor.engine.turns import Turns
 from preceptor.features import Features
 from preceptor.going_on import Hands, going_on, open_means, open_queues
+from preceptor.kept_secrets import sendable
 from preceptor.settings import Settings
 
 if TYPE_CHECKING:
@@ -253,8 +254,8 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
     """
     settings = settings or Settings.load()
     world = world or RealWorld()
-    secrets = settings.secrets()
     database = locate(settings.database)
+    admin_key, seal = _secrets(settings, database)
     async with (
         open_store(database, world, hearers.committed) as opened,
         open_queues(settings, database, wanted=take_up) as queues,
@@ -262,12 +263,23 @@ async def open_preceptor(  # noqa: PLR0913 - all but the first by name
         _heard(made, settings, hearers) as heard,
     ):
         means = replace(heard, errands=queues)
-        session = Session(opened.store, world, SealedBox(secrets.secret_key), installation_admin(), given=means)
+        session = Session(opened.store, world, seal, installation_admin(), given=means)
         preceptor = Preceptor(session, settings, opened.announce)
-        await preceptor.installation.prepare(secrets.admin_key, adopt_key=adopt_key)
+        await preceptor.installation.prepare(admin_key, adopt_key=adopt_key)
         hands = Hands(preceptor.turns, preceptor.tasks, preceptor.installation, preceptor.deliveries)
         async with going_on(hands, settings, queues, worker=worker) if take_up else nullcontext(), _traced(means):
             yield preceptor
+
+
+def _secrets(settings: Settings, database: Database) -> tuple[str | None, SealedBox]:
+    """A file is begun by whoever opens it first. A database of many gets its admin key from a server, and no one else
+    makes a secret key before it is needed: those of the servers are what counts.
+    """
+    if isinstance(database, SqliteFile):
+        made = settings.secrets()
+        return made.admin_key, SealedBox(made.secret_key)
+    admin_key, secret_key = settings.kept_admin_key.found(), settings.kept_secret_key
+    return admin_key and sendable(admin_key), SealedBox(secret_key.found() or secret_key.found_or_made)
 
 
 @asynccontextmanager

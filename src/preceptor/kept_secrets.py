@@ -4,6 +4,8 @@ import os
 import re
 import secrets
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -23,13 +25,43 @@ class Secrets(msgspec.Struct, frozen=True):
         return "Secrets(…)"
 
 
-def secret(given: SecretStr | None, file: Path) -> str:
-    if given is not None:
-        if not given.get_secret_value().strip():
-            raise CannotStart(f"{PREFIX}{file.stem.upper()}_KEY is blank. Give it a value, or leave it out.")
-        return given.get_secret_value()
+class Kept(msgspec.Struct, frozen=True):
+    """A secret: as the settings give it, else as it is in its file."""
+
+    given: SecretStr | None
+    file: Path
+
+    def found(self) -> str | None:
+        """None where there is none yet."""
+        if self.given is None:
+            return self._read() if self._is_there() else None
+        if not self.given.get_secret_value().strip():
+            raise CannotStart(f"{PREFIX}{self.file.stem.upper()}_KEY is blank. Give it a value, or leave it out.")
+        return self.given.get_secret_value()
+
+    def found_or_made(self) -> str:
+        found = self.found()
+        if found is not None:
+            return found
+        with _usable(self.file):
+            return _made(self.file)
+
+    def _is_there(self) -> bool:
+        with _usable(self.file):
+            return self.file.exists()
+
+    def _read(self) -> str:
+        with _usable(self.file):
+            kept = self.file.read_text(encoding="utf-8").strip()
+        if not kept:
+            raise CannotStart(f"{self.file} is empty. {_remedy(self.file)}")
+        return kept
+
+
+@contextmanager
+def _usable(file: Path) -> Generator[None]:
     try:
-        kept = file.read_text(encoding="utf-8").strip() if file.exists() else _made(file)
+        yield
     except UnicodeDecodeError:
         raise CannotStart(f"{file} is not text. {_remedy(file)}") from None
     except OSError as error:
@@ -37,9 +69,6 @@ def secret(given: SecretStr | None, file: Path) -> str:
             f"The data folder {file.parent} cannot be used ({error.strerror}). "
             "Make it writable and see that the disk has room, or choose another PRECEPTOR_DATA_DIR."
         ) from None
-    if not kept:
-        raise CannotStart(f"{file} is empty. {_remedy(file)}")
-    return kept
 
 
 def sendable(key: str) -> str:

@@ -12,7 +12,7 @@ from preceptor.domain.messages.directive import LARGEST_PROMPT, LONGEST_PROMPT
 from preceptor.domain.reasoning.policy import GuardPolicy, GuardProvider, Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.verdict import Mode, OnError
 from preceptor.domain.reasoning.wording import OURS, PlanTexts
-from preceptor.kept_secrets import Secrets, secret, sendable
+from preceptor.kept_secrets import Kept, Secrets, sendable
 from preceptor.readable import HostNames, Listed, Readable, WholePath, parsed, switched
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -270,8 +270,16 @@ class Settings(Readable):
         return SgrPolicy(enabled=self.sgr_enabled, injection=self.sgr_injection, templates=self.sgr_templates)
 
     def secrets(self) -> Secrets:
-        """The installation's secrets: from the settings, else from the data folder, else made there now."""
+        """The installation's secrets, as a server has them: what is not there yet is made now, in the data folder."""
         return Secrets(
-            admin_key=sendable(secret(self.admin_key, self.data_dir / "admin.key")),
-            secret_key=secret(self.secret_key, self.data_dir / "secret.key"),
+            admin_key=sendable(self.kept_admin_key.found_or_made()),
+            secret_key=self.kept_secret_key.found_or_made(),
         )
+
+    @property
+    def kept_admin_key(self) -> Kept:
+        return Kept(self.admin_key, self.data_dir / "admin.key")
+
+    @property
+    def kept_secret_key(self) -> Kept:
+        return Kept(self.secret_key, self.data_dir / "secret.key")

@@ -514,8 +514,9 @@ def test_ctrl_c_ends_a_command_quietly_with_130(tmp_path: Path):
 
 @pytest.fixture
 def on(cli: Cli, database_url: str) -> Cli:
-    """The same, on a fresh database of every kind."""
-    return lambda *arguments, **environment: cli(*arguments, **{"PRECEPTOR_DATABASE_URL": database_url} | environment)
+    """The same, on a fresh database of every kind, with the key of its admin."""
+    shared = {"PRECEPTOR_DATABASE_URL": database_url, "PRECEPTOR_ADMIN_KEY": "a" * 32}
+    return lambda *arguments, **environment: cli(*arguments, **shared | environment)
 
 
 def test_a_key_is_made_shown_once_listed_and_revoked(on: Cli):
@@ -710,7 +711,7 @@ def test_the_doctor_asks_the_guard_for_a_verdict(cli: Cli):
 
 def test_the_doctor_looks_into_a_database_in_use(on: Cli):
     on("keys", "list")
-    found = found_by(on("doctor", "--json"))
+    found = found_by(on("doctor", "--json", PRECEPTOR_SECRET_KEY="s" * 32))
     assert {found[name]["status"] for name in ("database", "clock", "admin key", "secret key", "runner")} == {"ok"}
 
 

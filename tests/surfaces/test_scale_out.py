@@ -136,3 +136,16 @@ def test_a_worker_without_the_secret_key_of_its_servers_says_so(tmp_path: Path):
     away = clean(tmp_path, PRECEPTOR_RUNNER="dbos", PRECEPTOR_DATABASE_URL="postgresql://me@127.0.0.1:9/x")
     said = [warm.run(["worker"], tmp_path, away | given).stderr for given in ({"PRECEPTOR_SECRET_KEY": "s" * 32}, {})]
     assert ["Give it the PRECEPTOR_SECRET_KEY of the servers." in one for one in said] == [False, True]
+
+
+def test_a_worker_that_begins_first_leaves_the_admin_key_to_the_server(postgres: Cluster, tmp_path: Path):
+    shared = {"PRECEPTOR_DATABASE_URL": postgres.new_database(), "PRECEPTOR_RUNNER": "dbos"}
+    shared["PRECEPTOR_SECRET_KEY"] = "shared by both"
+    with (
+        working(tmp_path / "worker", **shared),
+        serving(tmp_path / "server", **shared) as served,
+        served.client() as client,
+    ):
+        assert f"shown here once, kept in {tmp_path / 'server' / 'admin.key'}" in served.printed
+        assert client.get("/api/agents").status_code == 200
+        assert list((tmp_path / "worker").iterdir()) == []

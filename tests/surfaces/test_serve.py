@@ -419,6 +419,19 @@ def test_the_data_folder_and_the_secrets_in_it_are_for_their_owner_alone(tmp_pat
     assert modes == {".": "0o700", "admin.key": "0o600", "secret.key": "0o600", "preceptor.db": "0o600"}
 
 
+def test_a_command_makes_neither_keys_nor_a_data_folder_of_its_own_and_the_first_server_shows_its_key(
+    tmp_path: Path, postgres: Cluster
+):
+    url = postgres.new_database()
+    nowhere = {"PRECEPTOR_DATABASE_URL": url, "PRECEPTOR_DATA_DIR": str(tmp_path / "none")}
+    for command in (["db", "upgrade"], ["keys", "list"], ["agents", "list"], ["link"], ["doctor"]):
+        assert ask(tmp_path, *command, **nowhere).returncode == 0, command
+        assert list(tmp_path.iterdir()) == [], command
+    with serving(tmp_path / "server", PRECEPTOR_DATABASE_URL=url) as served, served.client() as client:
+        assert f"shown here once, kept in {tmp_path / 'server' / 'admin.key'}" in served.printed
+        assert client.get("/api/agents").status_code == 200
+
+
 def test_two_servers_share_a_postgres_and_the_second_leaves_the_admin_key_alone(
     tmp_path: Path, postgres: Cluster, postgres_template: str
 ):

@@ -3,6 +3,7 @@
 import hmac
 import os
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
@@ -33,13 +34,18 @@ class NoSecretKey(Invalid):
 class SealedBox:
     """Seals, opens, signs and verifies with keys derived from one secret, a separate one for each purpose.
 
-    Ciphers are loaded by the first who needs one.
+    The secret may be a function that finds or makes it: it, like the ciphers, is called for by the first who needs it.
     """
 
-    def __init__(self, secret_key: str) -> None:
+    def __init__(self, secret_key: str | Callable[[], str]) -> None:
         if not secret_key:
             raise NoSecretKey
-        self._secret = secret_key.encode(errors="surrogatepass")
+        self._given = secret_key
+
+    @cached_property
+    def _secret(self) -> bytes:
+        given = self._given if isinstance(self._given, str) else self._given()
+        return given.encode(errors="surrogatepass")
 
     @cached_property
     def _cipher(self) -> "AESGCM":

@@ -26,13 +26,14 @@ class Installation(msgspec.Struct, frozen=True):
     retention: timedelta | None = None
     """How long after the last word a conversation is kept."""
 
-    async def prepare(self, admin_key: str, *, adopt_key: bool = False) -> None:
-        """Make sure of the organisation `default`, its admin, the agent `assistant` and the bootstrap key."""
+    async def prepare(self, admin_key: str | None, *, adopt_key: bool = False) -> None:
+        """Make sure of the organisation `default`, its admin, the agent `assistant` and any bootstrap key given."""
         session = self.session.acting_as(installation_admin())
 
         async def program(work: Work) -> None:
             await _first_run(work, session)
-            await _bootstrap_key(work, session, admin_key, adopt=adopt_key)
+            if admin_key is not None:
+                await _bootstrap_key(work, session, admin_key, adopt=adopt_key)
 
         await session.write(program)
 

@@ -19,7 +19,6 @@ from preceptor.surfaces.cli.console import say, warn
 if TYPE_CHECKING:
     from preceptor.adapters.observability.tracing import Tracing
     from preceptor.app import Preceptor
-    from preceptor.kept_secrets import Secrets
     from preceptor.settings import Settings
 
 LABEL = 12
@@ -50,16 +49,15 @@ def serve(
       preceptor serve --port 8080 --data-dir ./data
       preceptor serve --database-url postgresql://me:secret@db/preceptor
     """
-    from preceptor.kept_secrets import is_there
     from preceptor.settings import Settings
 
     given = {"host": host, "port": port, "data_dir": data_dir, "database_url": database_url}
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
     warn_of_slips()
     begin_to_log(settings)
-    first_start = settings.admin_key is None and not is_there(settings.data_dir / "admin.key")
+    first_start = settings.kept_admin_key.found() is None
     secrets = settings.secrets()
-    hide(settings, secrets)
+    hide(settings, secrets.admin_key, secrets.secret_key)
     _run(settings, Welcome(settings, secrets.admin_key if first_start else None))
 
 
@@ -197,14 +195,14 @@ def _tracing(settings: "Settings") -> "Tracing":
     return tracing_of(settings)
 
 
-def hide(settings: "Settings", secrets: "Secrets") -> None:
+def hide(settings: "Settings", *secrets: str) -> None:
     """Take what must never be seen out of every log line from here on."""
     from preceptor.adapters.observability.logs import REDACTOR
     from preceptor.adapters.storage.opening import locate
 
     locate(settings.database)  # refuses what is not a URL at all
     password = urlsplit(settings.database).password or ""
-    for secret in (secrets.admin_key, secrets.secret_key, password, unquote(password)):
+    for secret in (*secrets, password, unquote(password)):
         REDACTOR.hide(secret)
 
 

@@ -82,10 +82,8 @@ def _require_queues(settings: "Settings") -> None:
 
 def _take_secrets(settings: "Settings") -> None:
     """A worker is never alone: what its servers have sealed opens with their key, and not with one that it makes."""
-    from preceptor.kept_secrets import is_there
-
-    shared = settings.secret_key is not None or is_there(settings.data_dir / "secret.key")
-    hide(settings, settings.secrets())
+    shared = settings.kept_secret_key.found() is not None
+    hide(settings, settings.kept_admin_key.found() or "", settings.kept_secret_key.found_or_made())
     if not shared:
         warn("This worker made a secret key of its own. Give it the PRECEPTOR_SECRET_KEY of the servers.")
 
