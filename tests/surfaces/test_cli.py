@@ -296,6 +296,26 @@ def test_a_bad_setting_is_named_in_one_sentence(cli: Cli, command: list[str], en
     assert named in cli(*command, **environment).refusal
 
 
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("serve --port 99999", "--port is not usable: Input should be less than or equal to 65535."),
+        ("serve --port -1", "--port is not usable"),
+        ("serve --data-dir ~no-such-user/x", "--data-dir is not usable"),
+        ("serve --database-url nonsense", "--database-url is not a database address we know."),
+        ("serve --database-url postgresql://h:x/db", "--database-url names a port that is not a number."),
+        ("serve --host 0.0.0.0", "PRECEPTOR_AUTH=off is for loopback only: set --host=127.0.0.1"),
+        ("worker --port 99999", "--port is not usable"),
+        ("worker --concurrency 0", "--concurrency is not usable"),
+    ],
+)
+def test_an_option_that_cannot_be_is_wrong_usage_and_named_in_one_sentence(cli: Cli, command: str, named: str):
+    outcome = cli(*command.split(), PRECEPTOR_AUTH="off")
+    assert (outcome.code, outcome.out) == (2, "")
+    [line] = outcome.err.splitlines()
+    assert line.startswith(f"error: {named}")
+
+
 @pytest.mark.parametrize("command", ["check", "upgrade", "verify", "backup x"])
 def test_a_database_that_cannot_be_looked_at_is_named(cli: Cli, command: str):
     assert "PRECEPTOR_DATA_DIR" in cli("db", *command.split(), PRECEPTOR_DATA_DIR="/tmp/" + "x" * 300).refusal

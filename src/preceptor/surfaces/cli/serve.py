@@ -15,6 +15,7 @@ from preceptor import __version__
 from preceptor.domain.errors import Unauthenticated
 from preceptor.surfaces.cli.addresses import address
 from preceptor.surfaces.cli.console import say, warn
+from preceptor.surfaces.cli.options import settings_with
 
 if TYPE_CHECKING:
     from preceptor.adapters.observability.tracing import Tracing
@@ -49,10 +50,7 @@ def serve(
       preceptor serve --port 8080 --data-dir ./data
       preceptor serve --database-url postgresql://me:secret@db/preceptor
     """
-    from preceptor.settings import Settings
-
-    given = {"host": host, "port": port, "data_dir": data_dir, "database_url": database_url}
-    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_with(host=host, port=port, data_dir=data_dir, database_url=database_url)
     warn_of_slips()
     begin_to_log(settings)
     first_start = settings.kept_admin_key.found() is None

@@ -10,6 +10,7 @@ from preceptor import __version__
 from preceptor.domain.errors import CannotStart
 from preceptor.surfaces.cli.addresses import address
 from preceptor.surfaces.cli.console import say, warn
+from preceptor.surfaces.cli.options import settings_with
 from preceptor.surfaces.cli.serve import begin_to_log, hide, warn_of_deaf_ears, warn_of_slips
 
 if TYPE_CHECKING:
@@ -51,16 +52,9 @@ def worker(
       PRECEPTOR_RUNNER=dbos preceptor worker --database-url postgresql://me:secret@db/preceptor
       PRECEPTOR_RUNNER=dbos preceptor worker --port 3004
     """
-    from preceptor.settings import Settings
-
-    given = {
-        "data_dir": data_dir,
-        "database_url": database_url,
-        "worker_concurrency": concurrency,
-        "host": host,
-        "worker_port": port,
-    }
-    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_with(
+        data_dir=data_dir, database_url=database_url, worker_concurrency=concurrency, host=host, worker_port=port
+    )
     warn_of_slips()
     _require_queues(settings)
     begin_to_log(settings)
