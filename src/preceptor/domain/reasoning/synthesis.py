@@ -196,13 +196,19 @@ def _values(plan: Plan, action: Action, judged: Judged | None, voice: Voice) -> 
         "subqueries": ", ".join(plan.subqueries),
         "action_plan": f"\n{format_numbered(plan.action_plan)}" if plan.action_plan else "",
         "action": action.value,
-        "clarification_question": plan.clarification_question or "",
+        "clarification_question": _question(plan, action, voice),
         "guard_categories": _categories(judged),
         "product_name": voice.product_name,
     }
     for key in voice.templates[action].texts:
         values[f"i18n_{key}"] = voice.text(key, intent)
     return values
+
+
+def _question(plan: Plan, action: Action, voice: Voice) -> str:
+    """A user who is waited for is always asked something, also when the model had no question of its own."""
+    unasked = voice.text("sgr_clarify_question") if action is Action.CLARIFY else ""
+    return plan.clarification_question or unasked
 
 
 def _categories(judged: Judged | None) -> str:

@@ -8,6 +8,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "user_intent_prefix": (),
     "sgr_normal_response": ("user_intent", "product_name"),
     "sgr_clarify_intro": ("user_intent", "product_name"),
+    "sgr_clarify_question": ("product_name",),
     "sgr_clarify_outro": ("product_name",),
     "sgr_spam_response": ("product_name",),
     "sgr_guardian_response": ("product_name",),
@@ -21,6 +22,7 @@ TEXTS = Catalogue(
             "user_intent_prefix": "How I understood your request:",
             "sgr_normal_response": "I am working on it.",
             "sgr_clarify_intro": "Before I answer, I want to be sure that I understand you correctly.",
+            "sgr_clarify_question": "Could you tell me in more detail what you need?",
             "sgr_clarify_outro": "With your answer I can help you properly.",
             "sgr_spam_response": (
                 "I cannot help with this here: it does not seem to be about what {{product_name}} is for. "
@@ -39,6 +41,7 @@ TEXTS = Catalogue(
             "user_intent_prefix": "Как я понял ваш запрос:",
             "sgr_normal_response": "Уже занимаюсь этим.",
             "sgr_clarify_intro": "Прежде чем ответить, хочу убедиться, что понимаю вас правильно.",
+            "sgr_clarify_question": "Расскажите, пожалуйста, подробнее: что вам нужно?",
             "sgr_clarify_outro": "С вашим ответом я смогу помочь точнее.",
             "sgr_spam_response": (
                 "С этим я здесь помочь не могу: похоже, вопрос не относится к тому, для чего нужен {{product_name}}. "
@@ -57,6 +60,7 @@ TEXTS = Catalogue(
             "user_intent_prefix": "Tôi hiểu yêu cầu của bạn như sau:",
             "sgr_normal_response": "Tôi đang xử lý yêu cầu này.",
             "sgr_clarify_intro": "Trước khi trả lời, tôi muốn chắc chắn rằng mình hiểu đúng ý bạn.",
+            "sgr_clarify_question": "Bạn có thể nói rõ hơn là bạn cần gì không?",
             "sgr_clarify_outro": "Khi có câu trả lời của bạn, tôi sẽ hỗ trợ chính xác hơn.",
             "sgr_spam_response": (
                 "Tôi không thể hỗ trợ việc này ở đây: có vẻ nó không thuộc phạm vi của {{product_name}}. "
