@@ -16,6 +16,7 @@ from preceptor.domain.turns.facts import TurnStatus
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.turns import Answer
 from preceptor.testing import Called, Say
+from tests.conftest import client_of
 from tests.requirements import covers
 from tests.talking import DELEGATE, RETURN, Talk, at_once, back, delegate, talking, use
 
@@ -269,8 +270,14 @@ async def test_at_the_turns_limit_an_open_delegation_is_closed_first(tmp_path: P
 async def test_a_model_that_calls_tools_although_none_is_left_ends_the_turn(tmp_path: Path):
     async with talking(tmp_path, lambda _: use("calculator", expression="1"), max_iterations=3) as talk:
         answer = await talk.say()
-        await closed_turn(talk, answer)
+        turn = await closed_turn(talk, answer)
         assert (answer.status, answer.code, len(talk.model.prompts)) == (TurnStatus.FAILED, "budget_exceeded", 4)
+        assert (turn.ended and turn.ended.outcome) == "iteration_limit"
+        async with client_of(talk.preceptor) as client:
+            path = f"/api/conversations/{talk.conversation_id}/messages"
+            told = await client.post(path, json={"content": "Hello."})
+            assert (told.status_code, told.json()["code"]) == (429, "budget_exceeded")
+            assert "PRECEPTOR_MAX_ITERATIONS" in told.json()["detail"]
 
 
 @covers("R40")

@@ -17,6 +17,8 @@ NO_VERDICT = recorded("The safety check gives no verdict right now, and without 
 ENDLESS = recorded("The turn did not come to an end within its calls.")
 CLIENT_TOOLS = "client_tools"
 """The outcome of a turn that ended with calls for whoever sent its message."""
+ITERATION_LIMIT = "iteration_limit"
+"""The outcome of a turn that used up its calls, whether or not the last one, without tools, was an answer."""
 RULES_BROKEN = "rules_broken"
 """The outcome of a turn whose answer breaks validation rules that it may not break."""
 ATTEMPTS = 4
@@ -182,9 +184,9 @@ def _speak(turn: Turn, lane: Lane) -> Step:
             calls = turn.limits.iterations
             return Close(speaker, ClosedBy.LIMIT, recorded("the turn's %(count)s calls are used up", count=calls))
     elif said_it_all and last is not None and (last.span_id is None or _spoke_for_us(turn, lane)):
-        return Settle(TurnStatus.COMPLETED, outcome="iteration_limit" if turn.final_call else None)
+        return Settle(TurnStatus.COMPLETED, outcome=ITERATION_LIMIT if turn.final_call else None)
     elif turn.final_call and lane.failed is None and not lane.attempts:
-        return Settle(TurnStatus.FAILED, "budget_exceeded", ENDLESS)
+        return Settle(TurnStatus.FAILED, "budget_exceeded", ENDLESS, ITERATION_LIMIT)
     elif turn.iterations >= turn.limits.iterations:
         return AskModel("final", lane.failed)
     return AskModel("answer", lane.failed)

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from preceptor.domain.errors import Invalid, PreceptorError, Upstream
 from preceptor.domain.turns.facts import Ended
+from preceptor.domain.turns.step import ITERATION_LIMIT
 
 
 class TurnFailed(PreceptorError):
@@ -25,6 +26,13 @@ class TurnOverBudget(TurnFailed):
 
     def __str__(self) -> str:
         return f"{self.sentence} Raise the budget (PRECEPTOR_TURN_BUDGET_…, or that of the agent), or ask for less."
+
+
+class TurnEndless(TurnOverBudget):
+    """Asked to answer with what it had, the model called tools again."""
+
+    def __str__(self) -> str:
+        return f"{self.sentence} Raise PRECEPTOR_MAX_ITERATIONS, or ask for less."
 
 
 class TurnUpstream(TurnFailed, Upstream):
@@ -66,5 +74,5 @@ _BY_CODE: dict[str, type[TurnFailed]] = {
 
 
 def failure_of(ended: Ended, *, replayed: bool = False) -> TurnFailed:
-    kind = _BY_CODE.get(ended.code or "", TurnFailed)
+    kind = TurnEndless if ended.outcome == ITERATION_LIMIT else _BY_CODE.get(ended.code or "", TurnFailed)
     return kind(turn_id=ended.turn_id, sentence=ended.sentence or "The turn failed.", replayed=replayed)
