@@ -137,6 +137,22 @@ async def test_too_little_history_is_skipped_by_fit_and_refused_by_compress():
     validate_compression(None, few)
 
 
+@covers("R54", "R77")
+@pytest.mark.parametrize(
+    ("said", "n", "minimum"), [(9, 8, 10), (9, 15, 10), (18, 16, None), (18, 17, 19), (18, 18, None), (18, 20, None)]
+)
+async def test_a_strategy_that_keeps_all_there_is_has_nothing_to_complain_of(said: int, n: int, minimum: int | None):
+    messages, strategy = chat(9)[1 : said + 1], FromLastNMessages(n)
+    if minimum is None:
+        validate_compression(strategy, messages)
+        fitted = await compress(messages, strategy, slowly)
+        assert (fitted.messages == messages) is (n >= said)
+        return
+    with pytest.raises(InsufficientHistory) as refused:
+        validate_compression(strategy, messages)
+    assert (refused.value.message_count, refused.value.minimum) == (said, minimum)
+
+
 FAULTS: dict[str, Exception | str] = {
     "connection": ConnectionError("Connection timeout"),
     "refused": ConnectionRefusedError("refused"),

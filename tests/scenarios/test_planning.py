@@ -565,6 +565,32 @@ async def test_a_strategy_keeps_as_many_messages_as_it_says_of_those_that_are_sh
             await talk.turn(last["turnId"])
 
 
+COUNTING: dict[str, tuple[dict[str, Any], list[int]]] = {
+    "ten messages": ({"type": "whole_history"}, [9]),
+    "chunks": ({"type": "chunked", "chunkSize": 4}, [4, 4]),
+    "window": ({"type": "window_tldr", "n": 5}, [5]),
+}
+
+
+@pytest.mark.parametrize("how", COUNTING)
+async def test_what_is_summarised_is_counted_in_messages_that_are_shown(tmp_path: Path, database_url: str, how: str):
+    strategy, sizes = COUNTING[how]
+
+    def script(prompt: Prompt) -> Line:
+        if "<transcript>" in everything(prompt):
+            return "They talked."
+        return plan() if planning(prompt) else "Done."
+
+    async with reasoning(tmp_path, database_url, script) as talk:
+        asked = {"parameters": {"compressionStrategy": strategy}}
+        await talk.client.patch("/api/agents/assistant", json=asked)
+        for number in range(6):
+            assert not [one for one in talk.model.prompts if "<transcript>" in everything(one)]
+            await talk.turn((await talk.say(f"Question {number}"))["turnId"])
+        read = [everything(one) for one in talk.model.prompts if "<transcript>" in everything(one)]
+        assert [text.count("</message>") - text.count("I am working on it.") for text in read] == sizes
+
+
 async def test_the_analysis_of_a_blocked_turn_is_never_shown_to_a_model_again(tmp_path: Path, database_url: str):
     def script(prompt: Prompt) -> Line:
         if not planning(prompt):

@@ -8,12 +8,18 @@ import msgspec
 
 from preceptor.domain.errors import Invalid
 from preceptor.domain.history.errors import CompressionFailed
-from preceptor.domain.history.limits import Costs, Limits, OnFailure, OnInsufficient
+from preceptor.domain.history.limits import (
+    MIN_MESSAGES_FOR_COMPRESSION,
+    Costs,
+    Limits,
+    OnFailure,
+    OnInsufficient,
+)
 from preceptor.domain.history.limits import validate_compression as enough_for
 from preceptor.domain.history.outline import Span, outline
 from preceptor.domain.history.plan import Cut, plan
 from preceptor.domain.history.segment import NOTHING_YET, Segment, State, basis_of, learned, segment_of
-from preceptor.domain.history.strategy import Strategy
+from preceptor.domain.history.strategy import FromLastNMessages, Strategy
 from preceptor.domain.history.summary import SummaryRequest, name_of, request_of, summary_text
 from preceptor.domain.history.tape import ArrayTape
 from preceptor.domain.history.view import LeftOut
@@ -118,12 +124,17 @@ async def _waited(steps: "Steps[Given]", summarise: SummariseAsync | None) -> Fi
 
 
 def validate_compression(strategy: Strategy | None, messages: Sequence[Given]) -> None:
-    """Raise `InsufficientHistory` when there is too little for this strategy."""
+    """Raise `InsufficientHistory` when there is too little for this strategy. One that keeps at least as many messages
+    as there are has nothing to do, which is no fault.
+    """
     if strategy is None:
         return
     form = form_of(messages)
     entries = [form.entry(message, seq, None) for seq, message in enumerate(messages)]
-    enough_for(outline(strategy, entries), sum(entry.role is not Role.SYSTEM for entry in entries))
+    said = sum(entry.counts for entry in entries)
+    keeps_all = isinstance(strategy, FromLastNMessages) and strategy.n >= said
+    if said < MIN_MESSAGES_FOR_COMPRESSION or not keeps_all:
+        enough_for(outline(strategy, entries), said)
 
 
 def _limits(parameters: RequestParameters | Limits) -> Limits:

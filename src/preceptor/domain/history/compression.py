@@ -112,7 +112,7 @@ def _fresh(strategy: Strategy, tape: Tape, question: int, segments: Sequence[Seg
 
 
 def _skip(limits: Limits, made: Outline, segments: Sequence[Segment], said: int) -> CompressionSkipped | None:
-    pending = sum(len(span.entries) for span in made.spans)
+    pending = sum(entry.counts for span in made.spans for entry in span.entries)
     if not limits.summarise:
         return CompressionSkipped(WhySkipped.FAILED, said)
     if not pending:

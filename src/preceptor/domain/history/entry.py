@@ -51,6 +51,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return wanted and not self.calls and not self.results
 
     @property
+    def counts(self) -> bool:
+        """It is one of the messages that there must be so many of before anything is summarised."""
+        return self.role is not _SYSTEM and not self.interim
+
+    @property
     def opens(self) -> bool:
         """A conversation may begin with it."""
         return self.role is _USER and not self.results

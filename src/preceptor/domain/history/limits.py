@@ -103,7 +103,7 @@ def validate_history_size(max_history_size: int | None) -> None:
 def needed_for(made: Outline) -> int:
     """How many messages there must be before this is worth a summary."""
     first = first_question(made.keep)
-    kept = sum(not entry.is_pin and entry is not first for entry in made.keep)
+    kept = sum(not (entry.is_pin or entry.interim or entry is first) for entry in made.keep)
     return max(MIN_MESSAGES_FOR_COMPRESSION, kept + 2)
 
 

@@ -100,9 +100,15 @@ class Chunked(_Plain):
 
         def __init__(self, chunk_size: int = ..., **named: Any) -> None: ...
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
-        starts = range(0, len(free) - self.chunk_size + 1, self.chunk_size)
-        return Choice(tuple(tuple(free[at : at + self.chunk_size]) for at in starts))
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
+        chunks, chunk, size = list[tuple[int, ...]](), list[int](), 0
+        for at in free:
+            chunk.append(at)
+            size += not entries[at].interim
+            if size == self.chunk_size:
+                chunks.append(tuple(chunk))
+                chunk, size = [], 0
+        return Choice(tuple(chunks))
 
 
 class FromTimestamp(_Plain):
@@ -144,8 +150,9 @@ class WindowTLDR(_Plain):
 
         def __init__(self, n: int = ..., **named: Any) -> None: ...
 
-    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:  # noqa: ARG002 - as strategies are asked
-        return Choice((tuple(free[-self.n :]),), tuple(free[: -self.n]))
+    def compress(self, entries: Sequence[Entry], free: Sequence[int]) -> Choice:
+        cut = before_last([entries[at] for at in free], self.n)
+        return Choice((tuple(free[cut:]),), tuple(free[:cut]))
 
 
 CONCEPT_TEXT = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"

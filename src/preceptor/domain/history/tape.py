@@ -8,10 +8,8 @@ from operator import attrgetter
 from typing import Protocol, overload
 
 from preceptor.domain.history.entry import Entry
-from preceptor.domain.messages.message import Role
 
 _SEQ = attrgetter("seq")
-_SYSTEM = Role.SYSTEM
 
 
 def _sums(values: Iterable[int]) -> "array[int]":
@@ -49,7 +47,7 @@ class Tape(Protocol):
 
     @property
     def said(self) -> int:
-        """How many messages there are besides system messages."""
+        """How many messages there are besides system messages and what no later turn is shown."""
         ...
 
     @property
@@ -119,7 +117,7 @@ class ArrayTape(list[Entry]):
         payloads = [0 if pin or span else entry.payload for entry, pin, span in zip(self, pinned, spans, strict=True)]
         self.pins = [at for at, pin in enumerate(pinned) if pin]
         self.pinned = sum([costs[at] for at in self.pins])
-        self.said = sum([entry.role is not _SYSTEM for entry in self])
+        self.said = sum([entry.counts for entry in self])
         self.loose, self.spans, self.payloads = _sums(loose), _sums(spans), _sums(payloads)
         self.counts = _sums([not pin for pin in pinned])
         self.lean = _sums([cost - span - freed for cost, span, freed in zip(loose, spans, payloads, strict=True)])
@@ -131,7 +129,7 @@ class ArrayTape(list[Entry]):
         if pin:
             self.pins.append(len(self))
             self.pinned += cost
-        self.said += entry.role is not _SYSTEM
+        self.said += entry.counts
         super().append(entry)
         loose = 0 if pin else cost
         span = loose if entry.intermediate else 0
