@@ -36,9 +36,11 @@ from preceptor.domain.messages.message import (
     ToolCall,
     ToolResult,
 )
+from preceptor.history import RequestParameters, fit
 from preceptor.wire.anthropic_messages import from_anthropic, to_anthropic
 from preceptor.wire.carried import Origin
 from preceptor.wire.langchain_messages import from_langchain, to_langchain
+from preceptor.wire.openai_client import FOREIGN_PART
 from preceptor.wire.openai_messages import from_openai, to_openai
 from preceptor.wire.pydantic_ai_messages import assembled, from_pydantic_ai, pieces_of, to_pydantic_ai
 from tests.requirements import covers
@@ -68,7 +70,9 @@ RESULT = st.builds(
     outcome=st.sampled_from(Outcome),
 )
 THINKING = st.builds(Thinking, text=WORDS, signature=st.none() | st.just("sig"))
-ATTACHMENT = st.builds(Attachment, attachment_id=IDS, media_type=st.just("image/png"), name=WORDS)
+IMAGE = {"type": "image_url", "image_url": {"url": "https://pictures.example/cat.png"}}
+FOREIGN = Attachment(orjson.dumps(IMAGE).decode(), FOREIGN_PART, "image_url")
+ATTACHMENT = st.just(FOREIGN) | st.builds(Attachment, attachment_id=IDS, media_type=st.just("image/png"), name=WORDS)
 PARTS = {
     Role.USER: st.lists(TEXT | ATTACHMENT, max_size=3),
     Role.SYSTEM: st.lists(TEXT, min_size=1, max_size=2),
@@ -208,6 +212,62 @@ def test_results_are_named_after_the_call_they_answer_and_keep_the_role_tool():
     answers: list[Any] = [{"role": "tool", "tool_call_id": call["id"], "content": "4"} for call in calls]
     several = from_openai([{"role": "assistant", "content": None, "tool_calls": calls}, *answers])
     assert [message.tool_results[0].name for message in several[1:]] == ["find", "count"]
+
+
+def calling(*names: str) -> dict[str, Any]:
+    return {"role": "assistant", "tool_calls": [{"function": {"name": name, "arguments": "{}"}} for name in names]}
+
+
+@covers("R73")
+@pytest.mark.parametrize(
+    "there",
+    {
+        "no ids": [calling("find", "ask"), {"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}],
+        "names": [
+            calling("find", "ask"),
+            {"role": "tool", "name": "ask", "content": "2"},
+            {"role": "tool", "name": "find", "content": "1"},
+        ],
+        "the older form": [
+            {"role": "assistant", "content": None, "function_call": {"name": "find", "arguments": '{"a": 1}'}},
+            {"role": "function", "name": "find", "content": "1"},
+            {"role": "assistant", "content": None, "function_call": {"name": "ask", "arguments": "{}"}},
+            {"role": "function", "name": "ask", "content": "2"},
+        ],
+    }.values(),
+    ids=["no ids", "names", "the older form"],
+)
+def test_an_answer_without_an_id_is_for_a_call_that_waits(there: list[dict[str, Any]]):
+    question = {"role": "user", "content": "?"}
+    ours = from_openai([question, *there])
+    calls = {call.id: call.name for message in ours for call in message.tool_calls}
+    results = {result.tool_call_id: result for message in ours for result in message.tool_results}
+    assert len(calls) == 2
+    assert calls == {id_: result.name for id_, result in results.items()}
+    assert {result.name: result.content for result in results.values()} == {"find": "1", "ask": "2"}
+    again = from_openai(to_openai(ours, metadata=False))
+    assert [message.parts for message in again] == [message.parts for message in ours]
+    kept = fit([*(question for _ in range(9)), *there], RequestParameters(max_history_size=9)).messages
+    assert kept[-len(there) :] == there, "an exchange stays whole, and as it was given"
+
+
+def test_refusals_images_and_what_else_is_said_beside_text_is_kept():
+    there: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": "What is this?"}, IMAGE]},
+        {"role": "assistant", "content": None, "refusal": "I cannot say."},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "Nor that."}]},
+        {"role": "auditor", "content": [IMAGE]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "Look: "}, IMAGE]},
+    ]
+    ours = from_openai(there)
+    assert ours[0].parts == (Text("What is this?"), FOREIGN)
+    assert [message.text for message in ours[1:3]] == ["I cannot say.", "Nor that."]
+    assert ours[3].parts == (Text("[auditor] "), FOREIGN)
+    assert ours[4].tool_results[0].content == f"Look: {FOREIGN.attachment_id}"
+    for metadata in (True, False):
+        out = to_openai(ours, metadata=metadata)
+        assert out[0]["content"] == there[0]["content"]
+        assert [message.parts for message in from_openai(out)] == [message.parts for message in ours]
 
 
 @covers("R74")

@@ -168,9 +168,7 @@ def _steps(
         state = learned(state, new)
         cut = plan(tape, limits, costs, state)
     shown = [
-        form.shown(
-            summaries[entry.id] if entry.id in summaries else messages[entry.seq], cut.view.altered.get(entry.seq)
-        )
+        form.shown(summaries.get(entry.id, messages[entry.seq]), entry.seq, cut.view.altered.get(entry.seq))
         for entry in cut.kept
     ]
     return Fitted(shown, cut.view.tokens, cut.left_out, cut, cut.state, summaries)

@@ -1,6 +1,6 @@
 """Forms: how to read an entry off a message, and how to show less of it, for each kind of message we are given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, cast
 
@@ -11,7 +11,7 @@ from preceptor.domain.history.view import Alteration, elision, shown_as
 from preceptor.domain.ids import ConversationId, MessageId, TurnId
 from preceptor.domain.messages.message import Kind, Message, Role, ToolResult
 from preceptor.wire.carried import Origin, role_of
-from preceptor.wire.openai_messages import from_openai, text_of
+from preceptor.wire.openai_messages import from_openai, paired, text_of
 
 Given = TypeVar("Given", dict[str, Any], Message)
 Count = Callable[[str], int]
@@ -25,7 +25,7 @@ class Form(Protocol[Given]):
 
     def message(self, given: Given, seq: int) -> Message: ...
 
-    def shown(self, given: Given, alteration: Alteration | None) -> Given: ...
+    def shown(self, given: Given, seq: int, alteration: Alteration | None) -> Given: ...
 
     def summary(self, text: str, request: SummaryRequest, id_: MessageId, tokens: int) -> Given: ...
 
@@ -43,7 +43,7 @@ class OwnForm:
     def message(self, given: Message, seq: int) -> Message:  # noqa: ARG002 - as forms are asked
         return given
 
-    def shown(self, given: Message, alteration: Alteration | None) -> Message:
+    def shown(self, given: Message, seq: int, alteration: Alteration | None) -> Message:  # noqa: ARG002 - as forms are asked
         return shown_as(given, alteration)
 
     def summary(self, text: str, request: SummaryRequest, id_: MessageId, tokens: int) -> Message:
@@ -60,16 +60,18 @@ class OwnForm:
 
 class OpenAIForm:
     def __init__(self, messages: Sequence[dict[str, Any]] = ()) -> None:
-        calls: list[Any] = [call for given in messages for call in given.get("tool_calls") or ()]
-        functions = {call.get("id"): cast("dict[str, Any]", call.get("function") or {}) for call in calls}
-        self._names = {id_: function.get("name") for id_, function in functions.items()}
-        """What was called: an answer says only which call it is for."""
+        self._paired = paired(messages)
+
+    def _whole(self, given: dict[str, Any], seq: int) -> Mapping[str, Any]:
+        """With ids for calls and their answers; a summary has none."""
+        return given if given.get("name") == SUMMARY_NAME else self._paired[seq]
 
     def entry(self, given: dict[str, Any], seq: int, count: Count | None) -> Entry:
-        content = text_of(given.get("content"))
+        whole = self._whole(given, seq)
+        content = text_of(given.get("content")) + str(given.get("refusal") or "")
         role, _ = role_of(str(given.get("role", "user")), content)
-        calls = cast("list[dict[str, Any]]", given.get("tool_calls") or [])
-        result = str(given["tool_call_id"]) if given.get("tool_call_id") else ""
+        calls = cast("list[dict[str, Any]]", whole.get("tool_calls") or [])
+        result = str(whole["tool_call_id"]) if whole.get("tool_call_id") else ""
         said = count(content) if count else 0
         called = sum(count(str(call.get("function"))) for call in calls) if count else 0
         return Entry(
@@ -79,19 +81,17 @@ class OpenAIForm:
             kind=Kind.SUMMARY if given.get("name") == SUMMARY_NAME else Kind.MESSAGE,
             tokens=said + called,
             created_at=_when(given),
-            calls=tuple(str(call.get("id") or f"call_{seq}_{at}") for at, call in enumerate(calls)),
+            calls=tuple(str(call["id"]) for call in calls),
             results=(result,) if result else (),
             speaks=bool(content) and not result,
             payload=max(0, said - ELISION_TOKENS) if result else 0,
         )
 
     def message(self, given: dict[str, Any], seq: int) -> Message:
-        if (name := self._names.get(given.get("tool_call_id"))) is not None:
-            given = {"name": name, **given}
-        (message,) = from_openai([given], Origin(created_at=_when(given), prefix=f"{seq}-"))
+        (message,) = from_openai([self._whole(given, seq)], Origin(created_at=_when(given), prefix=f"{seq}-"))
         return message
 
-    def shown(self, given: dict[str, Any], alteration: Alteration | None) -> dict[str, Any]:
+    def shown(self, given: dict[str, Any], seq: int, alteration: Alteration | None) -> dict[str, Any]:
         if alteration is None:
             return given
         shown = dict(given)
@@ -100,11 +100,13 @@ class OpenAIForm:
         if alteration.elided:
             content = text_of(given.get("content"))
             shown["content"] = elision(ToolResult(tool_call_id="", name="", content=content))
-        if alteration.calls is not None and "tool_calls" in shown:
-            kept = {
-                call["id"]: call for call in reversed(shown.pop("tool_calls")) if call.get("id") in alteration.calls
-            }
-            shown |= {"tool_calls": list(reversed(kept.values()))} if kept else {}
+        if alteration.calls is not None:
+            older, written = shown.pop("function_call", None), shown.pop("tool_calls", None) or ()
+            ids = [call["id"] for call in self._whole(given, seq).get("tool_calls") or ()]
+            pairs = [*zip(ids, written or (older,), strict=False)]
+            kept = {id_: call for id_, call in reversed(pairs) if id_ in alteration.calls}
+            if kept:
+                shown |= {"tool_calls": [*reversed(kept.values())]} if written else {"function_call": older}
         return shown
 
     def summary(self, text: str, request: SummaryRequest, id_: MessageId, tokens: int) -> dict[str, Any]:  # noqa: ARG002 - as forms are asked
