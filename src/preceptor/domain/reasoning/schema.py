@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from preceptor.domain.reasoning.plan import TOOL_NAME, Action
+from preceptor.domain.reasoning.plan import TOOL_NAME, Action, Plan
 
 LANGUAGES = {"en": "English", "ru": "Russian", "vi": "Vietnamese"}
 
@@ -119,6 +119,11 @@ def tool_schema(language: str = "en", product_name: str = "Preceptor") -> dict[s
         "required": [field.name for field in _FIELDS if field.required],
         "additionalProperties": False,
     }
+
+
+def as_written(plan: Plan) -> str:
+    """A plan in the shape in which models write it, of what was read of it: harmless and short."""
+    return msgspec.json.encode({field.name: getattr(plan, field.name) for field in _FIELDS}).decode()
 
 
 def answer_as_json(schema: dict[str, Any]) -> str:

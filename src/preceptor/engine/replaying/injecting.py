@@ -1,7 +1,5 @@
 """Injecting a plan of then in another way: as one clean message, as the trace of a tool, or not at all."""
 
-from typing import Any
-
 import msgspec
 
 from preceptor.domain.ids import MessageId
@@ -10,6 +8,7 @@ from preceptor.domain.prompts.placed import Placed
 from preceptor.domain.reasoning.plan import TOOL_NAME
 from preceptor.domain.reasoning.policy import Injection, SgrPolicy, Switch
 from preceptor.domain.reasoning.routing import route
+from preceptor.domain.reasoning.schema import as_written
 from preceptor.domain.reasoning.synthesis import Voice, synthesise
 from preceptor.domain.turns.turn import Turn
 from preceptor.engine.history.counting import tokens_of
@@ -49,14 +48,10 @@ def _messages(turn: Turn, sgr: SgrPolicy, means: Means, counter: TokenCounter, l
         whole = clean.tokens + tokens
         return [msgspec.structs.replace(clean, analysis=analysis, analysis_tokens=tokens, tokens=whole)]
     formatted = sgr.injection is Injection.FORMATTED_TOOL_RESULT
-    text = made.for_model.full if formatted else _raw(planned.plan, planned.record.get("rawPlan"))
+    text = made.for_model.full if formatted else as_written(planned.plan)
     call_id = f"plan_{turn.turn_id}"
     call, result = ToolCall(call_id, TOOL_NAME, {}), ToolResult(call_id, TOOL_NAME, text)
     return [_message(like, Role.ASSISTANT, (call,), counter), _message(like, Role.TOOL, (result,), counter)]
-
-
-def _raw(plan: Any, raw: Any) -> str:
-    return msgspec.json.encode(plan if plan.degraded else raw).decode()
 
 
 def _message(like: Message, role: Role, parts: tuple[AnyPart, ...], counter: TokenCounter) -> Message:

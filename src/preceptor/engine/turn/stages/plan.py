@@ -1,19 +1,18 @@
 """Plan: one forced plan per turn, before the answer. Its trace stays out of what models are shown later."""
 
-from typing import Any
-
 import msgspec
 
 from preceptor.domain.messages.message import Kind, Message, Role, Text, ToolCall, ToolResult
-from preceptor.domain.reasoning.plan import TOOL_NAME
+from preceptor.domain.reasoning.plan import TOOL_NAME, Plan
 from preceptor.domain.reasoning.policy import Injection, SgrPolicy
 from preceptor.domain.reasoning.routing import Flow, route
+from preceptor.domain.reasoning.schema import as_written
 from preceptor.domain.reasoning.synthesis import Synthesis, Voice, synthesise
 from preceptor.domain.reasoning.wording import worded
 from preceptor.domain.turns.facts import Planned, PlanReady
 from preceptor.domain.turns.step import Settle
 from preceptor.engine.turn.run import Run
-from preceptor.engine.turn.stages.draft import Drafted, draft
+from preceptor.engine.turn.stages.draft import draft
 from preceptor.engine.turn.stages.moderate import held_back
 
 
@@ -44,7 +43,7 @@ async def make_plan(run: Run) -> Settle | None:
     if not withheld:
         ready = PlanReady(user_intent=made.for_user.user_intent, response=made.for_user.response)
         run.journal.note("plan.ready", ready)
-        _inject(run, made, policy.injection if routed.flow is Flow.CONTINUE else Injection.CLEAN, drafted)
+        _inject(run, made, policy.injection if routed.flow is Flow.CONTINUE else Injection.CLEAN, drafted.plan)
     return None
 
 
@@ -62,19 +61,14 @@ def note_synthesis(run: Run, made: Synthesis) -> Message:
     return message
 
 
-def _inject(run: Run, made: Synthesis, injection: Injection, drafted: Drafted) -> None:
+def _inject(run: Run, made: Synthesis, injection: Injection, plan: Plan) -> None:
     """Put the plan before the model: as one clean message or, to compare, as the trace of a tool."""
     if injection is Injection.CLEAN:
         note_synthesis(run, made)
         return
-    text = made.for_model.full if injection is Injection.FORMATTED_TOOL_RESULT else _raw(drafted)
+    text = made.for_model.full if injection is Injection.FORMATTED_TOOL_RESULT else as_written(plan)
     lane, call_id = run.turn.main, f"plan_{run.turn.turn_id}"
     call = ToolCall(call_id, TOOL_NAME, {})
     result = ToolResult(call_id, TOOL_NAME, text)
     run.journal.note("message.completed", run.message(Role.ASSISTANT, (call,), lane, kind=Kind.SYNTHETIC_PLAN))
     run.journal.note("message.completed", run.message(Role.TOOL, (result,), lane, kind=Kind.SYNTHETIC_PLAN))
-
-
-def _raw(drafted: Drafted) -> str:
-    raw: Any = drafted.plan if drafted.plan.degraded else drafted.raw
-    return msgspec.json.encode(raw).decode()
