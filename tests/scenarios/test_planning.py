@@ -342,6 +342,20 @@ async def test_another_model_can_plan_and_is_asked_in_its_own_way_at_its_own_pri
         assert dear.asks[0].sampling.max_completion_tokens == 5
 
 
+@covers("R142", "S28")
+async def test_users_are_told_what_the_words_cost_that_they_are_shown(tmp_path: Path, database_url: str):
+    async with reasoning(tmp_path, database_url, [plan(spam_score=0.9, action="block")]) as talk:
+        sent, events = await talk.stream("Buy!")
+        told = [data.get("message", data) for _, data in events]
+        assert "## Analysis" not in sent
+        whole = (await talk.messages("system"))[-1]
+        counted = whole["tokens"] - whole["analysisTokens"]
+        assert 0 < counted < whole["tokens"]
+        shown = [one for one in (*told, *await talk.messages()) if one.get("kind") == "synthetic_plan"]
+        assert [one["tokens"] for one in shown] == [counted] * len(shown)
+        assert len(shown) >= 3, "as it happens, at the end, and later"
+
+
 async def test_people_are_not_asked_for_ever(tmp_path: Path, database_url: str):
     unclear = plan(intent_confidence=0.1, action="clarify", clarification_question="Which one?")
     async with reasoning(tmp_path, database_url, [unclear, unclear, unclear, "I assume the last.", unclear]) as talk:

@@ -48,7 +48,10 @@ def for_user(message: Message) -> Message | None:
     marks = tuple(map(told_users, message.instructions))
     if message.analysis is None and len(parts) == len(message.parts) and marks == message.instructions:
         return message
-    return msgspec.structs.replace(message, parts=parts, instructions=marks, analysis=None, analysis_tokens=0)
+    tokens = message.tokens - message.analysis_tokens
+    return msgspec.structs.replace(
+        message, parts=parts, instructions=marks, tokens=tokens, analysis=None, analysis_tokens=0
+    )
 
 
 def user_fact(kind: str, fact: Any) -> Any:
