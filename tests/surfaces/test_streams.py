@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from preceptor import Preceptor
+from preceptor import Preceptor, Settings
 from preceptor.testing import Called, Say
 from tests.conftest import ADMIN_KEY
 from tests.scenarios.reasoned import events_in
@@ -163,3 +163,29 @@ async def test_when_the_server_stops_its_streams_end_and_new_requests_are_told(
     await task
     answer = await client.get(path)
     assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "shutting_down", "1")
+
+
+ACCEPTS = {
+    "*/*": False,
+    "application/json": False,
+    "{}": True,
+    "application/json, {}": True,
+    "application/json;q=0.5, {}": True,
+    "application/json, {};q=0.5": False,
+    "{};q=0.5, */*": False,
+    "{};q=0.9, application/*;q=0.8, */*": True,
+    "{};q=0": False,
+    "*/*, {}; Q=0.0": False,
+    "{};q=high": True,
+}
+
+
+@pytest.mark.parametrize(("accept", "wanted"), ACCEPTS.items())
+async def test_an_answer_comes_as_the_kind_that_is_welcome_most(settings: Settings, accept: str, wanted: bool):
+    async with talking(settings) as talk:
+        talk.script.lines = ["Here."]
+        headers = {"Accept": accept.format("text/event-stream")}
+        said = await talk.client.post(f"{talk.path}/messages", json={"content": "Hello"}, headers=headers)
+        assert said.headers["content-type"].startswith("text/event-stream") is wanted
+        missing = await talk.client.get("/nowhere", headers={"Accept": accept.format("text/html")})
+        assert missing.headers["content-type"].startswith("text/html") is wanted

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from preceptor.domain.errors import NotFound, Unavailable
 from preceptor.domain.ownership import Permission
 from preceptor.domain.value import FROM_JSON, Json, Text
+from preceptor.surfaces.accepts import wants
 from preceptor.surfaces.auth import refuse_foreign
 from preceptor.surfaces.inward import Inward
 from preceptor.surfaces.mcp.rest import Rest
@@ -78,7 +79,7 @@ class Handed(Response):
 
         from preceptor.surfaces.mcp.server import make_server
 
-        streams = EVENT_STREAM in self.request.headers.get("accept", "")
+        streams = wants(self.request, EVENT_STREAM)
         async with _client(self.request) as client:
             server = make_server(Rest(client))
             manager = StreamableHTTPSessionManager(server, stateless=True, json_response=not streams)

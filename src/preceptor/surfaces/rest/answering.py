@@ -10,6 +10,7 @@ from preceptor.app import Preceptor
 from preceptor.domain.messages.directive import DelegateReasoning
 from preceptor.domain.messages.message import AnyPart, Attachment, Text
 from preceptor.engine.turns import Taken
+from preceptor.surfaces.accepts import wants
 from preceptor.surfaces.rest.shapes import AttachedPart, SentMessage, TextPart, TurnAnswer
 from preceptor.surfaces.rest.telling import (
     JSON,
@@ -45,7 +46,7 @@ async def begun(request: Request, turn: Coroutine[Any, Any, Taken], *, queue: bo
 async def answer(request: Request, preceptor: Preceptor, taken: Taken, *, background: bool) -> Response:
     if background:
         return accepted(taken)
-    if EVENT_STREAM in request.headers.get("accept", ""):
+    if wants(request, EVENT_STREAM):
         return followed(request, of_turn(preceptor, taken), for_users, replayed(taken))
     return answered(taken, await preceptor.turns.settled(taken))
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from preceptor.domain.errors import PreceptorError, Unauthenticated
 from preceptor.domain.instructions.content import misfit
+from preceptor.surfaces.accepts import wants
 from preceptor.surfaces.problems import Problem, headers_of, problem_of
 from preceptor.surfaces.rest import errors
 from preceptor.surfaces.web.failing_words import BY_CODE
@@ -64,7 +65,7 @@ async def unknown_path(request: Request, error: Exception) -> Response:
 def wants_page(request: Request) -> bool:
     path = request.url.path
     known = any(path == program or path.startswith(program + "/") for program in PROGRAMS)
-    return not known and "text/html" in request.headers.get("accept", "")
+    return not known and wants(request, "text/html")
 
 
 def _in_words(request: Request, error: PreceptorError | RequestValidationError) -> Problem:
