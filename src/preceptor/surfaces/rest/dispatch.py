@@ -1,21 +1,20 @@
 """Finding the operation a request is for: by method and path at once, instead of trying one pattern after another."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 import msgspec
-from fastapi import Request, Response
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
 from preceptor.adapters.observability.metrics import Metrics
 from preceptor.domain.errors import Busy, DiskFull, PreceptorError, PreconditionFailed, Unavailable
 from preceptor.domain.log import Fenced
 from preceptor.surfaces.rest.errors import answer
-from preceptor.surfaces.rest.routing import Operation
+from preceptor.surfaces.rest.routing import Handler, Operation
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -73,7 +72,7 @@ class Dispatch:
             for segment in segments:
                 place = place.then(segment)
             names = tuple(segment[1:-1] for segment in segments if segment[:1] == "{")
-            found = Found(operation, operation.get_route_handler(), names)
+            found = Found(operation, operation.handler, names)
             for method in operation.methods or ():
                 place.ends.setdefault(method, found)
                 if not names:

@@ -6,6 +6,7 @@ request → who is it → too many? → may they → read the body → carry out
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ from preceptor.surfaces.rest.bodies import given, parse, read_body
 from preceptor.surfaces.rest.values import again, encode
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Any]])
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 NEEDS = "__preceptor_needs__"
 ROOM = "__preceptor_room__"
 FILE = "__preceptor_file__"
@@ -121,7 +123,12 @@ class Operation(APIRoute):
             options["dependencies"] = [*(options.get("dependencies") or ()), Depends(_documented)]
         super().__init__(path, endpoint, **options)
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
+        return self.handler
+
+    @cached_property
+    def handler(self) -> Handler:
+        """Made once, for FastAPI and for every application that serves the operation."""
         strict, needed = self.path.startswith(STRICT), self.needs
         carry_out = carrying_out(self, strict=strict)
         told = None if self.body_field is None else _reader(self.body_field.field_info)

@@ -3,8 +3,9 @@
 request → signed in? → from our own pages? → too many? → may they → read the form → carry out → a page
 """
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, ClassVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -19,7 +20,7 @@ from preceptor.surfaces.hosts import from_elsewhere
 from preceptor.surfaces.rest.binding import carrying_out
 from preceptor.surfaces.rest.bodies import given, read_body
 from preceptor.surfaces.rest.files import Upload, read_page
-from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Operation
+from preceptor.surfaces.rest.routing import WITH_BODY, Gate, Handler, Operation
 from preceptor.surfaces.web.failures import failure_page, unexpected_page
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.rendering import look_of
@@ -58,7 +59,8 @@ class Form(msgspec.Struct, frozen=True):
 class Page(Operation):
     """A route for browsers."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    @cached_property
+    def handler(self) -> Handler:
         carry_out = carrying_out(self)
 
         async def handle(request: Request) -> Response:
