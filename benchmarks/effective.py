@@ -207,9 +207,9 @@ class ChangedCall(Changed):
 
 class Langfuse(Each):
     def __init__(self, _: Path, size: int) -> None:
-        from langfuse import Langfuse as Client
-        from langfuse._utils.prompt_cache import PromptCache
-        from langfuse.model import Prompt_Text, TextPromptClient
+        from langfuse import Langfuse as Client  # pyright: ignore[reportMissingImports]
+        from langfuse._utils.prompt_cache import PromptCache  # pyright: ignore[reportMissingImports]
+        from langfuse.model import Prompt_Text, TextPromptClient  # pyright: ignore[reportMissingImports]
 
         self.client: Any = Client(public_key="p", secret_key="s", host="http://127.0.0.1:9", tracing_enabled=False)
         self.names = [f"i{place}" for place in range(size)]
@@ -228,7 +228,7 @@ class Langfuse(Each):
 
 class Mlflow(Each):
     def __init__(self, folder: Path, size: int) -> None:
-        import mlflow
+        import mlflow  # pyright: ignore[reportMissingImports]
 
         where = f"sqlite:///{folder / 'mlflow.db'}"
         mlflow.set_tracking_uri(where)

@@ -54,6 +54,9 @@ class History:
 
     def fill(self) -> None: ...
 
+    def run(self, count: int) -> None:
+        raise NotImplementedError
+
     def new(self) -> str:
         self.made += 1
         return f"{self.made} {NEW}"

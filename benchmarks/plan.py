@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from benchmarks.interleaved import Contender, compare
+from preceptor.domain.reasoning.plan import Plan
 from preceptor.domain.reasoning.reading import read_plan
 from preceptor.domain.reasoning.routing import route
 from preceptor.domain.reasoning.synthesis import Voice, synthesise
@@ -122,6 +123,7 @@ class Ours(Step):
 
     def once(self) -> object:
         plan = read_plan(RAW)
+        assert isinstance(plan, Plan)
         routed = route(plan, None)
         made = synthesise(plan, routed, None, self.voice, raw_plan=RAW)
         return made.for_model.full, made.for_user.markdown("ru"), made.for_record
@@ -131,7 +133,7 @@ def instructor(_: Path) -> Contender:
     """The framework alone, around a model that answers at once. Only where it is installed."""
     import asyncio
 
-    import instructor as framework
+    import instructor as framework  # pyright: ignore[reportMissingImports]
     from openai.types.chat import ChatCompletion
 
     call = {"id": "c", "type": "function", "function": {"name": "Written", "arguments": RAW}}
@@ -158,7 +160,7 @@ def instructor(_: Path) -> Contender:
 def main() -> list[str]:
     contenders: dict[str, Any] = {"by hand": ByHand, "pydantic alone": Validated, "preceptor": Ours}
     try:
-        import instructor as _installed  # noqa: F401
+        import instructor as _installed  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
         pass
     else:

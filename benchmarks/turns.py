@@ -27,7 +27,7 @@ from benchmarks.seeding import Said, at_rest, fill
 from benchmarks.slow_disk import FLUSH, slower_disk
 from preceptor import Preceptor, Settings, open_preceptor, tool
 from preceptor.adapters.models.registry import ModelRegistry
-from preceptor.domain.ids import ConversationId
+from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text, ToolCall
 from preceptor.domain.models import Capabilities
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
@@ -153,7 +153,7 @@ class Ours:
         tools = ("lookup",) if kind == "tools" else ()
         await self.preceptor.agents.create(agent_id="bench", name="Bench", permissions=permissions, tools=tools)
         made = await self.preceptor.instructions.create(name="Bench", type="system", content={"systemPrompt": SYSTEM})
-        await self.preceptor.assignments.assign("bench", instruction_id=made.instruction_id)
+        await self.preceptor.assignments.assign(AgentId("bench"), instruction_id=made.instruction_id)
 
     def prepare(self, count: int) -> None:
         wanted = self.shape.conversations(count)
@@ -202,7 +202,7 @@ class Case(NamedTuple):
     title: str
     shape: Shape
     rounds: int
-    count: int
+    operations: int
 
 
 CASES = (

@@ -52,7 +52,7 @@ def main() -> int:
 def commands(readme: str) -> tuple[list[str], list[str]]:
     """The commands of the section Start: those up to the server, and those of the second terminal."""
     section = readme.partition("\n## Start\n")[2].partition("\n## ")[0]
-    first, *rest = re.findall(r"^```bash\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    first, *rest = map(str, re.findall(r"^```bash\n(.*?)^```", section, re.DOTALL | re.MULTILINE))
     return first.splitlines(), "".join(rest).splitlines()
 
 

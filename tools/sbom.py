@@ -51,10 +51,10 @@ def licence_of(name: str) -> dict[str, Any] | None:
         about = metadata(name)
     except PackageNotFoundError:
         return None
-    said = about.get("License-Expression")
+    said = about.json.get("license_expression")
     if said:
         return {"expression": said}
-    short = about.get("License")
+    short = about.json.get("license")
     return {"license": {"name": short}} if short and len(short) < 80 and "\n" not in short else None
 
 

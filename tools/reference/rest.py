@@ -129,7 +129,7 @@ def _written(value: object) -> str:
 
 
 def type_of(schema: Json | None, otherwise: str = "anything") -> str:
-    if not schema or schema is True:  # pyright: ignore[reportUnnecessaryComparison]
+    if not schema or schema is True:
         return "anything" if schema == {} else f"`{otherwise}`" if otherwise != "anything" else otherwise
     if reference := schema.get("$ref"):
         name = reference.rsplit("/", 1)[1]
