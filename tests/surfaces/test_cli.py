@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from preceptor.adapters.storage import schema
 from preceptor.adapters.storage.lockfile import Lock
 from preceptor.domain.errors import Unauthenticated
 from preceptor.surfaces.cli import connection, main
+from tests import warm
 from tests.postgres import Cluster
 from tests.requirements import covers
 from tests.serving import COMMAND, clean
@@ -505,6 +507,18 @@ def test_a_database_in_the_hands_of_another_command_is_waited_for_but_not_for_ev
     with Lock(tmp_path / "data" / "preceptor.db"):
         said = cli("keys", "list").refusal
     assert f"process {os.getpid()}" in said
+
+
+def test_commands_that_begin_at_once_take_turns(tmp_path: Path):
+    folder = tmp_path / "data"
+    commands = [["keys", "list"], ["agents", "list"], ["db", "upgrade"], ["link"]]
+
+    def said(command: list[str]) -> str:
+        return warm.run(command, tmp_path, clean(folder)).stderr
+
+    with ThreadPoolExecutor(len(commands)) as pool:
+        for _ in range(8):
+            assert [*pool.map(said, commands)] == [""] * len(commands)
 
 
 def test_a_server_that_holds_the_database_and_does_not_answer_is_named(cli: Cli, tmp_path: Path):

@@ -3,11 +3,21 @@
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from preceptor.domain.errors import CannotStart
+
+TRIES, A_MOMENT = 5, 0.01
+"""Whoever only looks who holds the lock has it for less than that."""
+
+
+class InUse(CannotStart):
+    """Another process has the database, and answers there if it is a server."""
+
+    url: str | None = None
 
 
 class Lock:
@@ -20,11 +30,9 @@ class Lock:
 
     def __enter__(self) -> Self:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _taken(descriptor):
             os.close(descriptor)
-            raise CannotStart(_refusal(self._database)) from None
+            raise _refusal(self._database)
         self._file = descriptor
         self.announce(None)
         return self
@@ -65,6 +73,17 @@ def holder(database: Path) -> dict[str, object]:
         os.close(descriptor)
 
 
+def _taken(descriptor: int) -> bool:
+    for _ in range(TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(A_MOMENT)
+        else:
+            return True
+    return False
+
+
 def _said(path: Path) -> dict[str, object]:
     try:
         return dict(json.loads(path.read_text()))
@@ -72,11 +91,13 @@ def _said(path: Path) -> dict[str, object]:
         return {"pid": None, "url": None}
 
 
-def _refusal(database: Path) -> str:
+def _refusal(database: Path) -> InUse:
     said = _said(lock_path(database))
     who = f"process {said['pid']}" if said.get("pid") else "another process"
-    where = f", which answers on {said['url']}" if said.get("url") else ""
-    return (
+    url = str(said["url"]) if said.get("url") else None
+    where = f", which answers on {url}" if url else ""
+    sentence = (
         f"The database {database} is in use by {who}{where}; SQLite serves one process. "
         "Stop that one, choose another PRECEPTOR_DATA_DIR, or use PostgreSQL for several servers."
     )
+    return InUse(sentence, url)

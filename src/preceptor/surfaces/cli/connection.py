@@ -148,14 +148,32 @@ def api() -> Generator[Api]:
     from preceptor.settings import Settings
 
     settings = Settings.load()
-    server = find_server(settings)
-    opening = reached(settings, server)
     with asyncio.Runner() as runner:
-        client = runner.run(opening.__aenter__())
+
+        def reach() -> "tuple[str | None, AbstractAsyncContextManager[httpx2.AsyncClient], httpx2.AsyncClient]":
+            server = find_server(settings)
+            opening = reached(settings, server)
+            return server, opening, runner.run(opening.__aenter__())
+
+        server, opening, client = in_turn(reach)
         try:
             yield Api(runner, client, server)
         finally:
             runner.run(opening.__aexit__(None, None, None))
+
+
+def in_turn(attempt: Callable[[], Result]) -> Result:
+    """Do what needs the database, once another command that has it is done. A server is not waited for."""
+    from preceptor.adapters.storage.lockfile import InUse
+
+    deadline = time.monotonic() + TURN
+    while True:
+        try:
+            return attempt()
+        except InUse as refused:
+            if refused.url is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_AGAIN)
 
 
 def path_to(collection: str, *parts: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from preceptor.domain.errors import CannotStart
+from preceptor.surfaces.cli.connection import in_turn
 from preceptor.surfaces.cli.console import AsJson, err, say, say_json, say_table
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def restore(
     from preceptor.adapters.storage import backup as copying
 
     with _progress("Restoring") as done:
-        report = copying.restore(file.expanduser().absolute(), _database(), replace=replace, progress=done)
+        source, database = file.expanduser().absolute(), _database()
+        report = in_turn(lambda: copying.restore(source, database, replace=replace, progress=done))
     kept = [str(each) for each in (report.kept, _anchors_set_aside()) if each is not None]
     if as_json:
         say_json({"file": str(file), "rows": report.rows, "kept": kept})
@@ -181,8 +183,12 @@ def _upgraded(database: "Database") -> bool:
     if not isinstance(database, opening.SqliteFile):
         return opening.upgrade(database)
     opening.prepare_folder(database.path.parent)
-    with opening.of_start(database), Lock(database.path):
-        return opening.upgrade(database)
+
+    def upgraded() -> bool:
+        with opening.of_start(database), Lock(database.path):
+            return opening.upgrade(database)
+
+    return in_turn(upgraded)
 
 
 def _state(revision: str | None, newest: str) -> str:

@@ -21,10 +21,12 @@ def mcp() -> None:
     import asyncio
 
     from preceptor.settings import Settings
+    from preceptor.surfaces.cli.connection import in_turn
 
     if find_spec("mcp") is None:
         raise CannotStart("MCP is an extra of this software and is not installed: pip install 'preceptor[mcp]'.")
-    asyncio.run(_speak(Settings.load()))
+    settings = Settings.load()
+    in_turn(lambda: asyncio.run(_speak(settings)))
 
 
 async def _speak(settings: "Settings") -> None:
