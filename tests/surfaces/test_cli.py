@@ -236,6 +236,10 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
         {"PRECEPTOR_DATABASE_URL": "postgresql://h:notaport/db"},
         "PRECEPTOR_DATABASE_URL",
     ),
+    "a port of another host that is no number": (
+        {"PRECEPTOR_DATABASE_URL": "postgresql://one:5432,two:notaport/db"},
+        "PRECEPTOR_DATABASE_URL names a port that is not a number.",
+    ),
     "an address that is no address": ({"PRECEPTOR_DATABASE_URL": "postgresql://[::1"}, "PRECEPTOR_DATABASE_URL"),
     "a PostgreSQL option that does not exist": (
         {"PRECEPTOR_DATABASE_URL": "postgresql://h/db?frobnicate=1"},

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 import signal
@@ -16,11 +17,12 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from preceptor import Settings
+from preceptor import Settings, open_preceptor
+from preceptor.testing import SteadyWorld
 from tests import warm
 from tests.postgres import Cluster
 from tests.requirements import covers
-from tests.serving import COMMAND, Served, clean, end, serving, serving_installed
+from tests.serving import COMMAND, PATIENCE, Served, clean, end, serving, serving_installed
 
 KEY_SHOWN = re.compile(r"Admin key +(\S{40,})  \(shown here once, kept in (\S+)\)")
 
@@ -430,6 +432,29 @@ def test_a_command_makes_neither_keys_nor_a_data_folder_of_its_own_and_the_first
     with serving(tmp_path / "server", PRECEPTOR_DATABASE_URL=url) as served, served.client() as client:
         assert f"shown here once, kept in {tmp_path / 'server' / 'admin.key'}" in served.printed
         assert client.get("/api/agents").status_code == 200
+
+
+def test_what_is_older_than_it_may_be_is_erased_soon_after_the_start(tmp_path: Path):
+    async def begin() -> str:
+        async with open_preceptor(Settings.load(data_dir=tmp_path), world=SteadyWorld()) as preceptor:
+            return (await preceptor.conversations.start(agent_id="assistant")).conversation_id
+
+    path = f"/api/conversations/{asyncio.run(begin())}?archived=true"
+    with serving(tmp_path, PRECEPTOR_RETENTION_DAYS="2") as served, served.client() as client:
+        deadline = time.monotonic() + PATIENCE
+        while (found := client.get(path).json()["status"]) != "erased":
+            assert time.monotonic() < deadline, found
+            time.sleep(0.05)
+
+
+def test_of_several_hosts_of_a_postgres_one_that_answers_is_enough(tmp_path: Path, postgres: Cluster):
+    url = postgres.new_database()
+    at, several = f"127.0.0.1:{postgres.port}", f"127.0.0.1:1,127.0.0.1:{postgres.port}"
+    shared = {"PRECEPTOR_DATABASE_URL": url.replace(at, several), "PRECEPTOR_RUNNER": "dbos"}
+    with serving(tmp_path, **shared) as served, served.client() as client:
+        assert f"PostgreSQL {several}{urlsplit(url).path}\n" in served.printed
+        assert client.get("/api/agents").status_code == 200
+        assert ask(tmp_path, "db", "backup", "copy", **shared).returncode == 0
 
 
 def test_two_servers_share_a_postgres_and_the_second_leaves_the_admin_key_alone(

@@ -1,13 +1,14 @@
 """Where a database is. Knows no database: a command that finds a server running needs none."""
 
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from preceptor.domain.errors import CannotStart
 
 FORMS = "Write it as sqlite:///path/to/file.db or postgresql://user:password@host/database."
+USUAL_PORT = 5432
 SPELLED = "Write @ as %40, / as %2F, # as %23 and % as %25 there."
 
 
@@ -48,11 +49,23 @@ def locate(url: str) -> Database:
                 raise CannotStart(
                     f"PRECEPTOR_DATABASE_URL has a sign in its name or password that ends them. {SPELLED}"
                 )
-            parts.port  # noqa: B018 - raises when the port is not a number
+            return PostgresDatabase("postgresql://" + (_of_several(parts) or rest))
         except ValueError:
             raise CannotStart(f"PRECEPTOR_DATABASE_URL names a port that is not a number. {FORMS}") from None
-        return PostgresDatabase("postgresql://" + rest)
     raise CannotStart(f"PRECEPTOR_DATABASE_URL is not a database address we know. {FORMS}")
+
+
+def _of_several(parts: SplitResult) -> str | None:
+    """Hosts with commas between them, as everyone here reads them: only PostgreSQL's own library knows that form."""
+    user, at, hosts = parts.netloc.rpartition("@")
+    if "," not in hosts:
+        parts.port  # noqa: B018 - raises when the port is not a number
+        return None
+    each = [urlsplit(f"//{host}") for host in hosts.split(",")]
+    named = ",".join(one.hostname or "" for one in each)
+    ports = ",".join(str(one.port or USUAL_PORT) for one in each)
+    query = "&".join(filter(None, (f"host={named}&port={ports}", parts.query)))
+    return f"{user}{at}{parts.path}?{query}"
 
 
 def _whole(path: Path) -> Path:

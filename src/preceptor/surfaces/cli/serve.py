@@ -206,7 +206,9 @@ def hide(settings: "Settings", *secrets: str) -> None:
 
 def _without_password(url: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+    hosts = parts.netloc.rpartition("@")[2]
+    where = hosts if "," in hosts else f"{parts.hostname or 'localhost'}:{parts.port or 5432}"
+    return where + parts.path
 
 
 def warn_of_slips() -> None:

@@ -16,6 +16,8 @@ CHECKPOINT_EVERY = 60.0
 MOST_CHECKPOINTS = 100
 """At a time: streams that grow faster than they are told of wait for the next minute."""
 SWEEP_EVERY = 3600.0
+SETTLED = 2.0
+"""Seconds after the start until the first sweep: a server that never runs for an hour sweeps, too."""
 LAST_CHECKPOINT = 1.0
 """Seconds the checkpoint at the end may take: a database that is away must not keep us."""
 
@@ -43,8 +45,8 @@ class Upkeep(msgspec.Struct, frozen=True):
     @asynccontextmanager
     async def going_on(self) -> AsyncGenerator[None]:
         tasks = [
-            asyncio.create_task(_every(CHECKPOINT_EVERY, "checkpoint", self.checkpoint)),
-            asyncio.create_task(_every(SWEEP_EVERY, "sweep", self.sweep)),
+            asyncio.create_task(_every(CHECKPOINT_EVERY, CHECKPOINT_EVERY, "checkpoint", self.checkpoint)),
+            asyncio.create_task(_every(SWEEP_EVERY, SETTLED, "sweep", self.sweep)),
         ]
         try:
             yield
@@ -62,10 +64,11 @@ class Upkeep(msgspec.Struct, frozen=True):
             raise Unavailable(f"The database did not answer within {LAST_CHECKPOINT:.0f} s.") from None
 
 
-async def _every(seconds: float, name: str, chore: Callable[[], Awaitable[None]]) -> None:
+async def _every(seconds: float, first: float, name: str, chore: Callable[[], Awaitable[None]]) -> None:
+    await asyncio.sleep(first)
     while True:
-        await asyncio.sleep(seconds)
         await _tried(name, chore)
+        await asyncio.sleep(seconds)
 
 
 async def _tried(name: str, chore: Callable[[], Awaitable[None]]) -> None:
