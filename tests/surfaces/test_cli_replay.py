@@ -99,6 +99,15 @@ def test_a_large_export_is_sent_in_parts_that_a_server_reads(scripted: None, on:
     assert "record 41 is left out: no user says anything in it" in told.out
 
 
+def test_a_thread_stays_whole_wherever_its_records_are_in_a_large_export(scripted: None, on: Cli, tmp_path: Path):
+    export = tmp_path / "traffic.jsonl"
+    said = [{"input": f"Question {n}", "output": f"Answer {n}.", "sessionId": f"s{n % 90}"} for n in range(270)]
+    export.write_text("\n".join(json.dumps(one) for one in [*said, {"sessionId": "none"}]))
+    told = on("replay", "import", str(export))
+    assert "90 conversations with 270 turns are with assistant." in told.out, told.err
+    assert "record 271 is left out: no user says anything in it" in told.out
+
+
 def test_nothing_that_someone_said_becomes_part_of_the_page():
     evil = '</style><script>alert(1)</script><img src=x onerror="x">'
     item: dict[str, Any] = {

@@ -67,7 +67,7 @@ def read(records: Sequence[Json], kind: str) -> tuple[list[Trace], list[Unread]]
         if not any(one.role is Role.USER for one in said):
             unread.append(Unread(number, "no user says anything in it"))
             continue
-        name = _thread(record)
+        name = thread_of(record)
         trace = Trace((number,), _name(record), said, _moment(record))
         threads.setdefault(name or f"#{number}", []).append((number, trace))
     return [_joined([trace for _, trace in group]) for group in threads.values()], unread
@@ -218,7 +218,9 @@ def _clean(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
-def _thread(record: Json) -> str | None:
+def thread_of(given: Any) -> str | None:
+    """By what name a record says that it belongs together with others, if it does."""
+    record = _fields(given)
     extra = _fields(_fields(record.get("extra")).get("metadata")) or _fields(record.get("metadata"))
     names = (record.get("sessionId"), extra.get("thread_id"), extra.get("session_id"), extra.get("conversation_id"))
     return next((name for name in names if isinstance(name, str) and name), None)

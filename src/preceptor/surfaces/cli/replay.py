@@ -16,6 +16,8 @@ from preceptor.surfaces.cli.library import Unwritable
 PATH = "/api/replays"
 AT_ONCE, MOST_BYTES = 100, 5_000_000
 """Records of an export that are sent together, and how much of them: a server reads no body without an end."""
+Numbered = tuple[int, Any]
+"""A record with its number in the file."""
 Id = Annotated[str, typer.Argument(metavar="REPLAY", help="Its id.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report.")]
 Turns = Annotated[list[str] | None, typer.Option("--turn", metavar="TURN", help="This turn. May be given often.")]
@@ -123,17 +125,17 @@ def bring_in(
     parts = list(_parts(_records(decoded(str(file), read_bytes(file)))))
     answers: list[Any] = []
     with api() as preceptor:
-        for _, records in parts:
-            body = {"agentId": agent, "format": kind, "records": records}
+        for part in parts:
+            body = {"agentId": agent, "format": kind, "records": [record for _, record in part]}
             answers.append(preceptor.post("/api/conversations/import", body))
     if as_json:
         say_json(answers)
         return
     conversations = sum(len(one["conversations"]) for one in answers)
     say(f"{conversations} conversations with {sum(one['turns'] for one in answers)} turns are with {agent}.")
-    for (first, _), one in zip(parts, answers, strict=True):
+    for part, one in zip(parts, answers, strict=True):
         for left in one["leftOut"]:
-            say((f"record {first + left['record']} is left out: {left['why']}", "yellow"))
+            say((f"record {part[left['record']][0]} is left out: {left['why']}", "yellow"))
 
 
 def _records(text: str) -> list[Any]:
@@ -156,19 +158,31 @@ def _record(before: int, line: bytes) -> Any:
         return strict_json.read(b"\n" * before + line)  # which says where in the file
 
 
-def _parts(records: list[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """What is sent together, with the number of its first record."""
-    part: list[Any] = []
-    size, first = 0, 1
-    for number, record in enumerate(records, 1):
-        grown = size + len(json.dumps(record))
-        if part and (len(part) == AT_ONCE or grown > MOST_BYTES):
-            yield first, part
-            part, grown, first = [], grown - size, number
-        part.append(record)
-        size = grown
+def _parts(records: list[Any]) -> Iterator[list[Numbered]]:
+    """What is sent together. A thread is in one part: in two it would become two conversations."""
+    part: list[Numbered] = []
+    size = 0
+    for thread in _threads(records):
+        more = sum(len(json.dumps(record)) for _, record in thread)
+        if part and (len(part) + len(thread) > AT_ONCE or size + more > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part += thread
+        size += more
     if part:
-        yield first, part
+        yield part
+
+
+def _threads(records: list[Any]) -> Iterator[list[Numbered]]:
+    """The records of each thread; of one that no request can hold, as many at a time as it can."""
+    from preceptor.domain.conversations.imports import MOST_RECORDS
+    from preceptor.wire.traces import thread_of
+
+    found: dict[str | int, list[Numbered]] = {}
+    for number, record in enumerate(records, 1):
+        found.setdefault(thread_of(record) or number, []).append((number, record))
+    for thread in found.values():
+        yield from (thread[start : start + MOST_RECORDS] for start in range(0, len(thread), MOST_RECORDS))
 
 
 def _version(said: str) -> tuple[str, str]:
