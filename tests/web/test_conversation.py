@@ -342,3 +342,14 @@ def test_who_signs_out_is_told_no_more(site: Site):
         gate.set()
         expect(page.locator("#trouble")).to_be_visible()
         expect(page.locator(".final")).not_to_contain_text("done")
+
+
+def test_how_long_nothing_was_heard_is_told_as_the_language_writes_numbers(site: Site, tab: Page):
+    with site.provider.holding() as gate:
+        tab.clock.install()
+        ask(tab, site, "¿Tell me, wait")
+        expect(tab.locator("#status")).to_have_text("Reply in progress")
+        tab.clock.fast_forward(1_500_000)
+        expect(tab.locator("#trouble")).to_contain_text(re.compile(r"for 1,5\d\d seconds"))
+        gate.set()
+        done(tab)

@@ -16,7 +16,7 @@ from preceptor.domain.instructions.content import Misfit, checked
 from preceptor.domain.instructions.instruction import Variable
 from preceptor.domain.instructions.template import BadVariable
 from preceptor.domain.value import Value
-from preceptor.surfaces.web.failing_words import BY_CODE, BY_KIND, COMPLAINTS, NOT_HERE, TYPES
+from preceptor.surfaces.web.failing_words import ADVICE, BY_CODE, BY_KIND, COMPLAINTS, NOT_HERE, TYPES
 from preceptor.surfaces.web.languages import SPEAKERS, catalogue
 from preceptor.surfaces.web.sentences import coded, facts_of, failure, faults_in, words_of
 from tests.web.browsing import Site, complains, watched
@@ -63,7 +63,7 @@ def test_every_code_that_people_meet_has_words_in_every_language(language: str):
     known = catalogue(language)
     assert {kind.code for kind in BY_KIND} >= MET_ON_PAGES
     assert set(KINDS) <= set(NOT_HERE)
-    for words in (*BY_KIND.values(), *NOT_HERE.values(), *BY_CODE.values(), *COMPLAINTS.values()):
+    for words in (*BY_KIND.values(), *NOT_HERE.values(), *BY_CODE.values(), *ADVICE.values(), *COMPLAINTS.values()):
         assert words in known
 
 
@@ -77,6 +77,18 @@ def test_the_words_of_a_failure_name_facts_that_it_has():
 
 def test_complaints_that_say_the_same_have_one_sentence():
     assert set(TYPES.values()) <= set(COMPLAINTS)
+
+
+@pytest.mark.parametrize("language", SPEAKERS)
+def test_a_turn_that_failed_says_what_to_do(site: Site, language: str):
+    site.api("POST", "/api/agents", json={"agentId": f"poor-{language}", "name": "Poor", "budget": {"tokens": 5}})
+    path = f"/conversations/{site.talk(agent=f'poor-{language}')}"
+    with site.served.client() as client:
+        refused = client.post(f"/api{path}/messages", json={"content": "¿Is it open?"})
+    assert refused.json()["detail"].endswith("or ask for less.")
+    with site.tab(**spoken(site, language)) as page:
+        page.goto(f"{site.url}{path}")
+        expect(page.locator(".foot .notice.bad")).to_contain_text(SPEAKERS[language].say(ADVICE["budget_exceeded"]))
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,25 @@
 import json
 import re
 from html.parser import HTMLParser
+from typing import get_args
 
 import httpx2
 import pytest
 
 from preceptor.domain.errors import phrased
+from preceptor.domain.executions.commands import AnyCommand
 from preceptor.domain.executions.execution import StepStatus
 from preceptor.domain.experiments.experiment import Status as ExperimentStatus
 from preceptor.domain.experiments.metrics import COMPUTED, TOLD
+from preceptor.domain.experiments.results import Verdict
 from preceptor.domain.instructions.instruction import Status as InstructionStatus
 from preceptor.engine.library.gatekeeping import GateClosed
 from preceptor.surfaces.web.languages import SPEAKERS, WORDS, catalogue
 from preceptor.surfaces.web.remembering import recalled, said
-from preceptor.surfaces.web.routes.experiments import MEASURED
+from preceptor.surfaces.web.rendering import LANGUAGE
 from preceptor.surfaces.web.sentences import failure
+from preceptor.surfaces.web.views.measures import MEASURED, verdict
+from preceptor.surfaces.web.views.steps import COMMANDS
 from tests.web.browsing import Site
 from tests.web.places import places
 from tests.web.remarked import remarked
@@ -166,6 +171,31 @@ def test_a_sentence_that_was_noted_without_its_full_stop_is_said_without_it():
 
 def test_every_measure_of_an_experiment_is_told_in_words():
     assert set(MEASURED) == {*TOLD, *COMPUTED}
+
+
+@pytest.mark.parametrize("language", SPEAKERS)
+def test_a_verdict_calls_a_measure_by_its_words(language: str):
+    speaker = SPEAKERS[language]
+    for code in ("collecting", "undecided", "variant_better", "control_better", "guardrail_broken"):
+        for name in ("clarifyRate", "csat"):
+            reached = Verdict(code=code, sentence=f"Something about {name}.", metric=name)
+            told = verdict(speaker, reached)
+            assert speaker.say(MEASURED.get(name, name)) in told
+            assert "clarifyRate" not in told
+    assert verdict(speaker, Verdict(code="not_started", sentence="Noch nicht.")) == "Noch nicht."
+
+
+def test_every_command_of_a_step_is_told_in_words():
+    assert set(COMMANDS) == {kind.model_fields["type"].annotation.__args__[0] for kind in get_args(AnyCommand)}
+
+
+def test_a_fraction_is_written_as_the_language_of_the_page_writes_it(site: Site):
+    for language, told in (("en", "0.7"), ("ru", "0,7"), ("vi", "0,7")):
+        with site.served.client() as client:
+            page = client.get("/decision-tables", headers={"cookie": f"{LANGUAGE}={language}"})
+        cells = re.findall(r"<td>(.*?)</td>", page.text)
+        assert any(told in cell for cell in cells)
+        assert not [cell for cell in cells if re.search(r"\d[.]\d" if language != "en" else r"\d,\d", cell)]
 
 
 def test_nobody_is_shown_a_code_in_the_place_of_a_reason():

@@ -79,6 +79,8 @@ class Verdict(Value):
         "guardrail_broken",
     ]
     sentence: str
+    metric: str | None = None
+    """What it is about, where it is about one."""
 
 
 class Results(Value):
@@ -222,11 +224,13 @@ def verdict_of(
         checks = "; ".join(say(language, check) for check in health.red)
         return Verdict(code="withheld", sentence=say(language, "withheld", checks=checks))
     if broken is not None:
-        return Verdict(code="guardrail_broken", sentence=say(language, "guardrail_broken", metric=broken))
+        return Verdict(
+            code="guardrail_broken", sentence=say(language, "guardrail_broken", metric=broken), metric=broken
+        )
     if not enough:
         return Verdict(code="too_early", sentence=say(language, "too_early", least=str(LEAST)))
     code = _decided(effects[0]) or ("collecting" if experiment.status is Status.RUNNING else "undecided")
-    return Verdict(code=code, sentence=say(language, code, metric=primary))
+    return Verdict(code=code, sentence=say(language, code, metric=primary), metric=primary)
 
 
 def _decided(primary: Effect) -> Literal["variant_better", "control_better"] | None:

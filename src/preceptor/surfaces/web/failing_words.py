@@ -156,6 +156,16 @@ BY_CODE = {
 }
 """For what the record says in English: what its code means."""
 
+ONCE_MORE = msg("Have it answered again, or send the message once more.")
+_OTHERWISE = msg("Put that right, then send the message once more.")
+ADVICE = {
+    "budget_exceeded": msg("Ask for less, or raise the budget."),
+    "invalid": _OTHERWISE,
+    "iteration_limit": msg("Ask for less, or allow more calls in a turn."),
+    "token_budget_exceeded": _OTHERWISE,
+}
+"""What to do about a turn that failed, by its outcome or its code; for the rest, `ONCE_MORE`."""
+
 UNSEEN = "unseen"
 TYPES = {
     "int_parsing": "int_type",

@@ -5,6 +5,7 @@ What is counted has one form for each plural of its language, in the order of `F
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ WORDS = Path(__file__).parent / "words"
 FORMS = {"en": ("one", "many"), "ru": ("one", "few", "many"), "vi": ("many",)}
 NAMES = {"en": "English", "ru": "Русский", "vi": "Tiếng Việt"}
 Forms = str | tuple[str, ...]
+_FRACTION = re.compile(r"\d+\.\d+")
 
 
 def msg(text: str) -> str:
@@ -68,6 +70,10 @@ class Speaker(msgspec.Struct, frozen=True):
     def fraction(self, digits: str) -> str:
         """A number as it is written here, from one with a point."""
         return pointed(self.language, digits)
+
+    def fractions(self, text: str) -> str:
+        """A text in which numbers stand with a point."""
+        return _FRACTION.sub(lambda found: self.fraction(found[0]), text)
 
     def fixed(self, value: float, places: int = 1) -> str:
         return self.fraction(f"{value:.{places}f}")

@@ -24,7 +24,8 @@ from preceptor.surfaces.web.languages import NAMES, SPEAKERS, Speaker
 from preceptor.surfaces.web.markdown import markdown, plain
 from preceptor.surfaces.web.navigation import entries_for
 from preceptor.surfaces.web.remembering import fact, recalled, said
-from preceptor.surfaces.web.sentences import coded, failure
+from preceptor.surfaces.web.sentences import advised, coded, failure
+from preceptor.surfaces.web.views.measures import measure, quoted, verdict
 from preceptor.surfaces.web.views.wording import MODES, RULES
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -147,14 +148,19 @@ def environment(language: str) -> Environment:
         "plain": plain,
         "number": speaker.number,
         "fixed": speaker.fixed,
+        "fractions": speaker.fractions,
         "moment": _moment,
         "json": _json,
         "brief": _briefly(speaker),
         "words": speaker.say,
         "failure": partial(failure, speaker),
         "coded": partial(coded, speaker),
+        "advised": partial(advised, speaker),
         "said": partial(said, speaker),
         "recalled": partial(recalled, speaker),
+        "measure": partial(measure, speaker),
+        "measure_quoted": partial(quoted, speaker),
+        "verdict": partial(verdict, speaker),
         "fact": partial(fact, speaker),
     }
     return made

@@ -14,8 +14,10 @@ from preceptor.domain.errors import NotFound, Phrased, PreceptorError
 from preceptor.domain.executions.graph import CyclicSteps
 from preceptor.domain.instructions.content import Misfit, misfit
 from preceptor.domain.instructions.lifecycle import MOVES, CannotMove, Status
+from preceptor.domain.turns.facts import Ended
 from preceptor.engine.library.gatekeeping import GateClosed
 from preceptor.surfaces.web.failing_words import (
+    ADVICE,
     BY_CODE,
     BY_KIND,
     COMPLAINTS,
@@ -23,6 +25,7 @@ from preceptor.surfaces.web.failing_words import (
     ITSELF,
     LOOK_THERE,
     NOT_HERE,
+    ONCE_MORE,
     TYPES,
     UNSEEN,
 )
@@ -54,6 +57,12 @@ def coded(speaker: Speaker, code: str | None) -> str:
     """What a code means, for a failure of which the record keeps an English sentence; nothing where that is enough."""
     words = BY_CODE.get(code or "")
     return "" if words is None or speaker.language == "en" else speaker.say(words)
+
+
+def advised(speaker: Speaker, ended: Ended) -> str:
+    """What to do about a turn that failed."""
+    known = (ADVICE[one] for one in (ended.outcome, ended.code) if one in ADVICE)
+    return speaker.say(next(known, ONCE_MORE))
 
 
 def faults_in(error: ValidationError) -> dict[str, PreceptorError]:

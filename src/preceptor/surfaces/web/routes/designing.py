@@ -19,8 +19,9 @@ from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.languages import msg
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import PART, Call, look, page
-from preceptor.surfaces.web.routes.experiments import API, MEASURED, WORDS
+from preceptor.surfaces.web.routes.experiments import API, WORDS
 from preceptor.surfaces.web.views.editing import number, pointed
+from preceptor.surfaces.web.views.measures import MEASURED
 
 router = Pages("/experiments")
 MOST = 200

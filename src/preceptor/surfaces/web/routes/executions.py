@@ -21,7 +21,18 @@ from preceptor.surfaces.web.failures import status_of
 from preceptor.surfaces.web.pages import Pages, TheForm
 from preceptor.surfaces.web.rendering import Call, Look, further, look, page, render, with_query
 from preceptor.surfaces.web.telling import DONE, Since, frame, while_signed_in
-from preceptor.surfaces.web.views.steps import CAME_OFF, DRAWN, HUES, WORDS, Followed, StepView, drawn, in_order
+from preceptor.surfaces.web.views.steps import (
+    CAME_OFF,
+    COMMANDS,
+    DRAWN,
+    HUES,
+    TYPES,
+    WORDS,
+    Followed,
+    StepView,
+    drawn,
+    in_order,
+)
 from preceptor.wire import strict_json
 
 router = Pages("/executions")
@@ -84,6 +95,7 @@ async def show_all(request: Request, preceptor: ThePreceptor, status: Words = ""
         statuses=tuple(Status),
         wanted=wanted,
         words=WORDS,
+        types=TYPES,
         hues=HUES,
         more=further(found, chosen),
     )
@@ -127,6 +139,8 @@ async def show(execution_id: Name, request: Request, preceptor: ThePreceptor, as
         only=asked.only,
         kept=asked.kept,
         words=WORDS,
+        types=TYPES,
+        commands=COMMANDS,
         hues=HUES,
     )
 

@@ -49,20 +49,6 @@ LIGHTS = {
     "yellow": ("specialist", msg("to be watched")),
     "red": ("danger", msg("wrong")),
 }
-MEASURED = {
-    "rating": msg("what people rate it, 1 to 5"),
-    "resolution": msg("share of conversations that people call solved"),
-    "success": msg("share of turns with an answer"),
-    "rulePasses": msg("share of checked answers that keep the rules"),
-    "planConsistency": msg("how far answers keep to their plans, 0 to 1"),
-    "clarifyRate": msg("share of turns that ask back"),
-    "blockRate": msg("share of turns that are declined"),
-    "failureRate": msg("share of turns that fail"),
-    "tokens": msg("tokens of a turn"),
-    "cost": msg("cost of a turn"),
-    "latency": msg("milliseconds of a turn"),
-}
-"""What each measure is, for those who do not know it by the name that the API has for it."""
 
 
 class Promotion(msgspec.Struct, frozen=True):
@@ -203,7 +189,6 @@ async def _page(
         words=WORDS,
         hues=HUES,
         lights=LIGHTS,
-        measured=MEASURED,
     )
 
 

@@ -32,7 +32,7 @@ export function follow(url, { onBatch, onDone, onLost, onQuiet }) {
   // A run that has died looks like one that thinks: it is said how long nothing was heard, and the page stays as it is.
   const patience = setInterval(() => {
     const seconds = Math.round((Date.now() - heard) / 1000);
-    if (seconds >= QUIET && !document.hidden) onQuiet?.(seconds);
+    if (seconds >= QUIET && !document.hidden) onQuiet?.(seconds.toLocaleString(document.documentElement.lang));
   }, 5000);
   const flush = () => { frame = 0; const batch = queue; queue = []; apply(batch); onBatch?.(batch); };
   const close = () => { source?.close(); source = null; };

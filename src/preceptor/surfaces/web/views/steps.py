@@ -26,6 +26,17 @@ WORDS = {
     "skipped": msg("left out"),
 }
 """How a status is told. Replays have the same, but for the last."""
+COMMANDS = {
+    "agent.loadInstructions": msg("gathers what an agent is told"),
+    "agent.execute": msg("has an agent answer"),
+    "conversation.compact": msg("shortens a conversation"),
+    "replay.run": msg("goes through past turns again"),
+    "experiment.analyse": msg("looks at what an experiment has shown"),
+    "webhook": msg("calls another system"),
+}
+"""What a step does."""
+TYPES = {"agent-chat": msg("Conversation with an agent")}
+"""What an execution is, where whoever asked for it has no word of their own."""
 HUES = {"completed": "ok", "failed": "danger", "timeout": "danger", "running": "accent", "skipped": "specialist"}
 _FIRST = (StepStatus.FAILED, StepStatus.TIMEOUT, StepStatus.RUNNING, StepStatus.CANCELLED, StepStatus.SKIPPED)
 CAME_OFF = frozenset({StepStatus.COMPLETED, StepStatus.PENDING, StepStatus.RUNNING})
