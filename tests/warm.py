@@ -46,6 +46,8 @@ USED = (
 """What commands import when they come to it."""
 Files = tuple[int | None, int, int]
 """Standard input, if there is any, standard output and standard error."""
+_code: list[int] = []
+"""What the command ends with, once that is known."""
 
 
 class Warm:
@@ -129,6 +131,7 @@ def _end(process: "subprocess.Popen[bytes]", folder: "tempfile.TemporaryDirector
 
 
 def serve(address: str) -> None:
+    atexit.register(leave)  # before anything else is, so it is what a command does last
     for name in USED:
         import_module(name)
     gc.collect()
@@ -166,7 +169,7 @@ def look_after(line: socket.socket) -> None:
     if child == 0:
         line.close()
         become(told, files)
-        import_module("preceptor.surfaces.cli.main").run()
+        carry_out()
         return
     line.sendall(b"%d\n" % child)
     _, status = os.waitpid(child, 0)
@@ -188,6 +191,22 @@ def become(told: dict[str, Any], files: "array.array[int]") -> None:
     os.environ.clear()
     os.environ.update(told["env"])
     sys.argv = ["preceptor", *told["arguments"]]
+
+
+def carry_out() -> None:
+    try:
+        import_module("preceptor.surfaces.cli.main").run()
+    except SystemExit as ended:
+        _code.append(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+        raise
+
+
+def leave() -> None:
+    """End as Python does, but do not clear away what the parent has read: each page of it would be copied first."""
+    if _code:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_code[0])
 
 
 if __name__ == "__main__":
