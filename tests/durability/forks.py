@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,9 @@ from typing import IO, Self
 
 import orjson
 
+from preceptor.adapters.tokens import counter
+from preceptor.domain.models import Vocabulary
+from preceptor.domain.value import Value
 from tests.warm import parent_in
 
 PR_SET_PDEATHSIG = 1
@@ -57,6 +61,7 @@ class Forks:
 def listen(address: str) -> None:
     for name in MODULES:
         import_module(f"tests.durability.{name}")
+    make_ready()
     gc.collect()
     gc.freeze()  # what everyone shares is not looked through, and so not copied, by anyone
     with socket.socket(socket.AF_UNIX) as listening:
@@ -74,6 +79,19 @@ def listen(address: str) -> None:
                 os._exit(0)
             line.close()
             bury()
+
+
+def make_ready() -> None:
+    """What is made when it is first needed is made once, instead of in each child."""
+    for kind in below(Value):
+        kind.model_rebuild()
+    counter(Vocabulary.O200K).count("Unforeseeably long words are taken apart, which a vocabulary has to be ready for.")
+
+
+def below(kind: type[Value]) -> Iterator[type[Value]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from below(one)
 
 
 def die_with_parent() -> None:

@@ -21,12 +21,10 @@ from preceptor.adapters.storage import faults
 from preceptor.adapters.storage.faults import reach
 from preceptor.adapters.storage.postgres import PostgresStore
 from preceptor.adapters.storage.sqlite import SqliteStore
-from preceptor.adapters.tokens import counter
 from preceptor.domain.errors import DiskFull, Unavailable
 from preceptor.domain.history.strategy import WholeHistory
 from preceptor.domain.ids import AgentId, ConversationId
 from preceptor.domain.messages.message import Text
-from preceptor.domain.models import Vocabulary
 from preceptor.domain.prompts.parameters import RequestParameters
 from preceptor.domain.prompts.prompt import Ask, Prompt, Request
 from preceptor.domain.prompts.reply import Delta, Reply
@@ -39,7 +37,6 @@ from tests.durability.worker import STORES, History
 
 assert {SqliteStore, PostgresStore} == {*STORES}, "imported before the first fork"
 assert aiohttp
-counter(Vocabulary.O200K).count("The vocabulary is read once, before the first fork.")
 MODEL = "openai-compatible:fake"
 MOMENTS = ("model.before", "model.during", "model.after", "tool.before", "tool.after")
 """Where a process may die besides those around its commits."""
@@ -211,7 +208,7 @@ async def work(order: Order) -> None:
 async def left_behind(preceptor: Preceptor) -> None:
     """Until every turn that others left has ended."""
     while await preceptor.session.read(lambda work: work.turns.expired(far_away(work.now), "", 1)):  # noqa: ASYNC110
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.01)
 
 
 def far_away(now: Any) -> Any:
