@@ -36,15 +36,19 @@ SHAPE = """
 """
 """All that a test could change of a database besides the rows of its tables."""
 EMPTY = """
-    DO $$ DECLARE one regclass; filled boolean; BEGIN
+    DO $$ DECLARE one regclass; BEGIN
         FOR one IN SELECT oid::regclass FROM pg_class
             WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'alembic_version'
         LOOP
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s)', one) INTO filled;
-            IF filled THEN EXECUTE format('TRUNCATE %s', one); END IF;
+            CASE
+                WHEN pg_relation_size(one) = 0 THEN NULL;
+                WHEN pg_relation_size(one) < 65536 THEN EXECUTE format('DELETE FROM %s', one);
+                ELSE EXECUTE format('TRUNCATE %s', one);
+            END CASE;
         END LOOP;
     END $$
 """
+"""A table that is truncated gets new files, as do its indexes: a few rows are deleted in a tenth of the time."""
 
 
 class Cluster:
@@ -92,9 +96,13 @@ class Cluster:
 
         False if it is gone, if someone still uses it, or if more of it was changed than its rows.
         """
-        if not self._exists(url):
+        try:
+            above = self._above(url)
+        except psycopg.OperationalError:
+            if self._exists(url):
+                raise
             return False
-        with self._above(url) as connection:
+        with above as connection:
             until = time.monotonic() + PATIENCE
             while connection.execute(AT_HOME).fetchone() != (0,):
                 if time.monotonic() > until:
