@@ -82,6 +82,11 @@ class Readable(BaseSettings):
         ]
 
 
+def folders() -> list[Path]:
+    """Where a file of settings would be, and a folder is: nothing is read there."""
+    return [place for place in (BESIDE, config_file()) if place.is_dir()]
+
+
 def config_file() -> Path:
     return Path(os.environ.get(CONFIG) or "preceptor.toml")
 

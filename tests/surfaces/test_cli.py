@@ -371,6 +371,15 @@ def test_a_line_of_a_file_that_is_no_setting_is_warned_of_with_the_file(cli: Cli
     assert "prot in preceptor.toml" in found_by(cli("doctor", "--json"))["settings"]["detail"]
 
 
+@pytest.mark.parametrize("name", [".env", "preceptor.toml"])
+def test_a_folder_in_the_place_of_a_settings_file_is_warned_of(cli: Cli, tmp_path: Path, name: str):
+    (tmp_path / name).mkdir()
+    warning, _ = cli("serve", PRECEPTOR_DATABASE_URL="foo://x").err.splitlines()
+    assert warning.startswith(f"warning: {name} is a folder, so no settings are read from it.")
+    found = found_by(cli("doctor", "--json"))["settings"]
+    assert (found["status"], found["detail"]) == ("warn", f"No settings are read from the folder {name}.")
+
+
 def test_a_settings_file_that_was_named_and_is_not_there_is_missed(cli: Cli):
     assert "PRECEPTOR_CONFIG names elsewhere.toml" in cli("keys", "list", PRECEPTOR_CONFIG="elsewhere.toml").refusal
 
@@ -448,6 +457,18 @@ def test_a_wrong_password_is_said_to_be_wrong_and_not_repeated(cli: Cli, postgre
     assert "password authentication failed" in said
     assert "PRECEPTOR_DATABASE_URL" in said
     assert "wr0ng" not in said
+
+
+def test_a_user_who_may_not_make_the_schema_of_the_queues_is_told_what_to_grant(cli: Cli, postgres: Cluster):
+    url = postgres.new_database()
+    with psycopg.connect(url) as owner:
+        owner.execute("CREATE ROLE tenant_only LOGIN PASSWORD 'tests'")
+        owner.execute("GRANT CREATE, USAGE ON SCHEMA public TO tenant_only")
+    plain = url.replace("//preceptor:", "//tenant_only:")
+    said = cli("keys", "list", PRECEPTOR_DATABASE_URL=plain, PRECEPTOR_RUNNER="dbos").refusal
+    assert "(permission denied for database" in said
+    assert "GRANT CREATE ON DATABASE" in said
+    assert "sqlalche" not in said
 
 
 def needing_a_password(postgres: Cluster) -> str:

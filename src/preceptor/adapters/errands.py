@@ -28,6 +28,8 @@ FORGOTTEN_AFTER = timedelta(hours=1)
 AT_ONCE = 1000
 NEGLECTED_AFTER = 5.0
 """Seconds without a look into a queue that should be looked into ten times a second."""
+NO_RIGHT = "42501"
+"""What PostgreSQL calls it when a user may not do something."""
 DONE = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ class Queues(msgspec.Struct):
             )
         except Exception as error:
             engine.dispose()
-            raise CannotStart(f"The queues of PRECEPTOR_RUNNER=dbos cannot be opened: {error}") from error
+            raise CannotStart(_why_not(error)) from error
         return cls(client, engine)
 
     async def close(self) -> None:
@@ -130,6 +132,19 @@ class Queues(msgspec.Struct):
     async def apart(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """Away from the event loop; not in its own threads, which DBOS replaces and takes away with it."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, lambda: call(*given, **named))
+
+
+def _why_not(error: Exception) -> str:
+    """In the database's own words, without the statement and the link that SQLAlchemy puts to them."""
+    cause = getattr(error, "orig", None) or error
+    said = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
+    if getattr(cause, "sqlstate", None) == NO_RIGHT:
+        return (
+            "The queues of PRECEPTOR_RUNNER=dbos are in a schema of their own, dbos, and the user of "
+            f"PRECEPTOR_DATABASE_URL may not make or use it ({said}). Let a superuser GRANT CREATE ON DATABASE to this "
+            "user, and have this user own the schema dbos if it is there already."
+        )
+    return f"The queues of PRECEPTOR_RUNNER=dbos cannot be opened: {said}. Mend that, or leave PRECEPTOR_RUNNER out."
 
 
 async def _held(one: WorkflowStatus, holds: Holds) -> bool:

@@ -81,8 +81,12 @@ def _examine() -> Iterator[Finding]:
 
 
 def _settings() -> Finding:
+    from preceptor.readable import folders
     from preceptor.settings import Settings
 
+    if passed_over := folders():
+        names = " and ".join(map(str, passed_over))
+        return Finding("settings", Status.WARN, f"No settings are read from the folder {names}.", "Name it otherwise.")
     if unknown := Settings.slips():
         names = ", ".join(unknown)
         return Finding("settings", Status.WARN, f"Not settings of Preceptor: {names}.", "Check their spelling.")

@@ -212,8 +212,11 @@ def _without_password(url: str) -> str:
 
 
 def warn_of_slips() -> None:
+    from preceptor.readable import folders
     from preceptor.settings import Settings
 
+    for place in folders():
+        warn(f"{place} is a folder, so no settings are read from it. Give it another name if settings were meant.")
     for name in Settings.slips():
         warn(f"{name} is not a setting of Preceptor, so it changes nothing. Check its spelling.")
 
