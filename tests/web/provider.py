@@ -21,6 +21,12 @@ LOGISTICS = "You are the logistics specialist. Find the state of the parcel."
 BILLING = "You are the billing specialist. Ask for what you need."
 POLICY = "You are the policy specialist. Say who pays."
 STEPS = ("Looking up the carrier events for order 4711.", "The parcel is one day late; shipping is refundable.")
+MARKED = (
+    "Here are **two** things.\n\n1. one\n2. two\n\n```\nx = 1\n\ny = <b>2</b>\n```\n\n"
+    "## Then <b>more</b> ![cat](https://cats.example)\n\n"
+    "Of this only *one half* is there at first, and of what follows nothing is there for a while. "
+    "It is long, so that it is the middle of it that is waited for: **the end** comes late."
+)
 FINAL = (
     "I'm sorry your order is late. I checked order **4711**: it left our hub on 12 November.\n\n"
     "- Expected delivery: **tomorrow before 18:00**\n- Shipping cost: *eligible for a refund*\n\n"
@@ -91,6 +97,8 @@ def pieces(body: dict[str, Any]) -> Iterator[Piece]:
         yield DELEGATE, {"agent_prompt": LOGISTICS, "reason": "Where is the parcel?"}
     elif "attack" in question:
         yield ATTACK
+    elif "marked" in question:
+        yield from _waiting(question, MARKED)
     elif "lines" in question:
         yield from _waiting(question, "\n\n".join(f"Line {number}." for number in range(1, 80)))
     else:

@@ -1,9 +1,14 @@
 """A conversation on its page: streaming, groups, scrolling, stopping, and what every reader may see."""
 
 import re
+from itertools import cycle
 
+from hypothesis import given
+from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 
+from preceptor.surfaces.web.markdown import markdown
+from preceptor.surfaces.web.views.said import Step
 from tests.requirements import covers
 from tests.web.browsing import AGENT, Site, before, findings, watched
 from tests.web.provider import FINAL, STEPS
@@ -315,6 +320,27 @@ def test_a_conversation_is_renamed_and_archived(site: Site, tab: Page):
     expect(tab.locator("[data-item]", has_text="New name")).to_have_count(1)
 
 
+@covers("S26")
+def test_what_is_whole_of_an_answer_is_shown_as_it_will_be_while_the_rest_is_written(site: Site, tab: Page):
+    with site.provider.holding() as gate:
+        ask(tab, site, "¿A marked answer, wait")
+        answer = tab.locator(".final")
+        expect(answer.locator("strong")).to_have_text(["two"])
+        expect(answer.locator("ol > li")).to_have_text(["one", "two"])
+        expect(answer.locator("pre")).to_have_text("x = 1\n\ny = <b>2</b>\n")
+        expect(answer.get_by_role("heading")).to_have_text(re.compile("Then <b>more</b>"))
+        expect(answer.locator(".raw")).to_have_text(re.compile(r"^Of this only \*one half\* is there"))
+        tab.reload()
+        expect(answer.locator("ol > li")).to_have_text(["one", "two"])
+        expect(answer.locator(".raw")).to_have_text(re.compile(r"^Of this only \*one half\* is there"))
+        live = answer.locator(".body > :first-child").inner_text()
+        gate.set()
+        done(tab)
+    expect(answer.locator("strong")).to_have_text(["two", "the end"])
+    assert answer.locator(".body").inner_text().startswith(live)
+    expect(answer.locator("b, img")).to_have_count(0)
+
+
 def test_the_page_is_small_and_answers_are_markdown(site: Site, tab: Page):
     conversation = site.talk("¿Where is my order 4711?")
     answer = tab.goto(f"{site.url}/conversations/{conversation}")
@@ -353,3 +379,41 @@ def test_how_long_nothing_was_heard_is_told_as_the_language_writes_numbers(site:
         expect(tab.locator("#trouble")).to_contain_text(re.compile(r"for 1,5\d\d seconds"))
         gate.set()
         done(tab)
+
+
+LINES = st.sampled_from(
+    [
+        "words",
+        "- one",
+        "1. one",
+        "2. two",
+        "  more",
+        "```",
+        "~~~",
+        "# Head",
+        "> said",
+        "---",
+        "===",
+        "",
+        "",
+        "",
+        "    x = 1",
+        "\ty = 2",
+        "* *one*",
+        "<div>",
+        "<b>two</b>",
+    ]
+)
+TABLE = st.just("| a | b |\n|---|---|\n| 1 | 2 |")
+
+
+@given(lines=st.lists(LINES | TABLE, max_size=12), pieces=st.lists(st.integers(1, 9), min_size=1))
+def test_in_whatever_pieces_an_answer_comes_its_parts_are_shown_as_the_whole_is(lines: list[str], pieces: list[int]):
+    text, step, shown, at = "\n".join(lines), Step("m"), "", 0
+    for size in cycle(pieces):
+        if at >= len(text):
+            break
+        block = step.hear(text[at : at + size])
+        shown += markdown(block.text) if block else ""
+        at += size
+    assert shown + markdown(step.rest) == markdown(text)

@@ -1,5 +1,6 @@
 """What is said in a turn, and what each step of telling it changes on a page."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,9 +10,13 @@ from preceptor.domain.delegation import CONTROL_TOOLS
 from preceptor.domain.messages.message import Attachment, Message
 from preceptor.domain.messages.message import Text as Said
 from preceptor.surfaces.web.languages import msg
+from preceptor.surfaces.web.markdown import whole_until
 
 LEVELS = (msg("Safe"), msg("Controversial"), msg("Unsafe"))
 """What a guardian finds."""
+
+
+EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -48,11 +53,37 @@ class Step(msgspec.Struct):
     call_id: str | None = None
     stands_for: int = 0
     """How many messages it stands for."""
+    settled: int = 0
+    """How much of a text that is still written is shown as it will be; the rest is shown as it is written."""
+    looked_for: int = 0
+    """How long the rest must be before whole blocks are looked for again: a list can go on for very long."""
     kind: str = "step"
+
+    @property
+    def rest(self) -> str:
+        return self.text[self.settled :]
+
+    def hear(self, text: str) -> "Block | None":
+        """Go on with the text. Answers with the blocks that have become whole, if any: they end with an empty line."""
+        self.text += text
+        before, rest = self.settled, self.rest
+        if "\n" in text and len(rest) >= self.looked_for and EMPTY_LINE.search(rest):
+            self.settled += whole_until(rest)
+            self.looked_for = len(self.rest) * 9 // 8
+        if self.settled == before:
+            return None
+        return Block(f"s-{self.message_id}-{before}", self.text[before : self.settled])
 
     @property
     def visible(self) -> bool:
         return bool(self.text.strip() or self.tools) or not self.whole
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A part of a text that is whole while the rest is written."""
+
+    id: str
+    text: str
 
 
 class Group(msgspec.Struct):

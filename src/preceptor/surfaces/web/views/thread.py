@@ -145,8 +145,11 @@ class TurnView(msgspec.Struct):
         step = self.spoken.get(message_id)
         if step is None:
             return []
-        step.text += text
-        return [Text(f"b-{message_id}", text)]
+        block = step.hear(text)
+        if block is None:
+            return [Text(f"b-{message_id}", text)]
+        rest = Put("rest", f"b-{message_id}", f"m-{message_id}", step)
+        return [Put("block", block.id, f"w-{message_id}", block), rest]
 
     def _whole(self) -> Put:
         return Put("turn", f"t-{self.turn_id}", "thread", self)
