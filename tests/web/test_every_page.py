@@ -8,12 +8,17 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from preceptor.surfaces.web.languages import SPEAKERS
+from preceptor.surfaces.web.rendering import LANGUAGE
 from tests.web.browsing import COLOURS, SHAPES, Site, findings, watched
 from tests.web.places import places
 
 LIGHT, DARK = "light", "dark"
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 390, "height": 844}
+CUT = """all => all.filter(one => one.scrollHeight > one.clientHeight + 1 || one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.textContent)"""
+"""The words of those that show only a part of them."""
 CHAT, ANY = 60_000, 120_000
 """Bytes that a page may have: one with a conversation, and any other."""
 
@@ -43,6 +48,20 @@ def test_no_page_has_an_accessibility_finding_or_is_too_wide(site: Site, found: 
         page.keyboard.press("?")
         expect(page.get_by_role("dialog")).to_be_visible()
         assert faults(page) == [], "keys"
+
+
+@pytest.mark.parametrize("language", SPEAKERS)
+def test_a_telephone_cuts_off_nothing_of_what_a_list_says_of_its_entries(
+    site: Site, found: dict[str, str], language: str
+):
+    chosen = {"name": LANGUAGE, "value": language, "url": site.url}
+    with site.tab(cookies=[*site.cookies, chosen], viewport=NARROW) as page:
+        for name in ("templates", "executions", "replays", "experiments"):
+            page.goto(site.url + found[name])
+            said = page.locator(".last")
+            expect(said.first).to_be_visible()
+
+            assert said.evaluate_all(CUT) == [], name
 
 
 def test_the_way_in_has_no_accessibility_finding(site: Site):

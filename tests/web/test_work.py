@@ -139,6 +139,21 @@ def test_an_experiment_is_designed_started_and_its_variant_promoted(site: Site, 
     assert "friendly" in told["systemPrompt"]
 
 
+def test_where_nothing_is_there_to_compare_or_to_count_the_page_says_what_comes_first(site: Site):
+    site.api("POST", "/api/orgs", json={"orgId": "bare", "name": "Bare"})
+    [admin] = site.cookies_of("admin", "bare")
+    draft, made = experiment(site, status="draft")
+    [ours] = site.cookies
+    with httpx2.Client(base_url=site.url, trust_env=False, timeout=30) as client:
+        cookie = f"{admin['name']}={admin['value']}; {LANGUAGE}=ru"
+        design = client.get("/experiments/new", headers={"cookie": cookie}).text
+        assert 'href="/instructions/new"' in design
+        assert 'name="split" value="0,5"' in design
+        cookie = f"{ours['name']}={ours['value']}"
+        counted = client.get(f"/experiments/{draft['experimentId']}/conversations", headers={"cookie": cookie}).text
+        assert f'href="/conversations/new?agent={made.agent_id}"' in counted
+
+
 def test_an_agent_is_compared_with_what_it_is_told_in_an_arm(site: Site, tab: Page, compared: tuple[Json, str]):
     tab.goto(f"{site.url}/agents/{compared[1]}/effective")
     tab.locator("select[name=arm]").select_option(f"{compared[0]['experimentId']}:variant")

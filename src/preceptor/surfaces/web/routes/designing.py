@@ -51,7 +51,8 @@ _METRIC: TypeAdapter[str] = TypeAdapter(MetricName)
 async def show_new(request: Request, preceptor: ThePreceptor) -> Response:
     """What is known already is in the address: `control`, `variant`, `agent`, and the other fields."""
     given = {name: request.query_params.get(name, "")[:2000] for name in FIELDS}
-    fields = {name: value or USUAL.get(name, "") for name, value in given.items()}
+    usual = USUAL | {"split": look(request).speaker.fraction(USUAL["split"])}
+    fields = {name: value or usual.get(name, "") for name, value in given.items()}
     return await _form(request, preceptor, fields, tuple(request.query_params.getlist("agent")[:100]))
 
 
