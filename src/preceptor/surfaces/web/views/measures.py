@@ -5,7 +5,7 @@ from preceptor.domain.experiments.results import Verdict
 from preceptor.surfaces.web.languages import Speaker, msg
 
 MEASURED = {
-    "rating": msg("what people rate it, 1 to 5"),
+    "rating": msg("rating by people, 1 to 5"),
     "resolution": msg("share of conversations that people call solved"),
     "success": msg("share of turns with an answer"),
     "rulePasses": msg("share of checked answers that keep the rules"),
