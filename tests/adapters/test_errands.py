@@ -141,6 +141,26 @@ async def test_a_process_is_a_worker_only_once_and_again_when_it_has_stopped(tmp
                     pass
 
 
+def test_what_a_worker_leaves_to_others_is_out_of_its_hands_before_it_ends(
+    tmp_path: Path, url: str, caplog: pytest.LogCaptureFixture
+):
+    """In an event loop of its own: what still waits when that is closed is cut short, and DBOS would say so."""
+
+    async def stopped() -> None:
+        model = Busy(lambda _: "Here.")
+        async with opened(tmp_path, let_go(), url, worker=False) as server:
+            async with opened(tmp_path, model, url):
+                for _ in range(16):
+                    await begin(server)
+                await model.asked()
+            with psycopg.connect(url) as connection:
+                found = connection.execute("SELECT status FROM dbos.workflow_status WHERE name = 'carry'").fetchall()
+        assert "PENDING" not in {status for (status,) in found}
+
+    asyncio.run(stopped())
+    assert [one.getMessage() for one in caplog.records if one.name == "dbos"] == []
+
+
 async def test_an_errand_that_comes_late_disturbs_no_one(tmp_path: Path, url: str):
     model = Busy(lambda _: "Here.")
     async with opened(tmp_path, let_go(), url, worker=False) as server, opened(tmp_path, model, url) as worker:

@@ -50,13 +50,15 @@ class Worker(msgspec.Struct, frozen=True):
     at_work: "set[asyncio.Task[Any]]" = set()
 
     async def take_up(self, errand: Errand) -> None:
+        self.note_work()
+        await self.carry(errand)
+
+    def note_work(self) -> None:
+        """This task is at work until it has ended: DBOS still writes down there what came of an errand."""
         task = asyncio.current_task()
         assert task is not None
         self.at_work.add(task)
-        try:
-            await self.carry(errand)
-        finally:
-            self.at_work.discard(task)
+        task.add_done_callback(self.at_work.discard)
 
     async def finish(self, seconds: float) -> None:
         if self.at_work and seconds:
@@ -69,7 +71,7 @@ async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
     if not _one_worker.acquire(blocking=False):
         raise CannotStart("This process is a worker already, and can be one only once. Start another process.")
     dbos = _initialised(queues.engine, worker)
-    schedules = [_schedule(name, when, chore) for name, (when, chore) in worker.chores.items()]
+    schedules = [_schedule(worker, name, when, chore) for name, (when, chore) in worker.chores.items()]
     quieten()
     _notice_looks(queues)
     try:
@@ -118,12 +120,14 @@ def _initialised(engine: sa.Engine, worker: Worker) -> DBOS:
     return dbos
 
 
-def _schedule(name: str, when: str, chore: Chore) -> ScheduleInput:
-    return {"schedule_name": name, "schedule": when, "workflow_fn": DBOS.workflow(name=name)(_scheduled(name, chore))}
+def _schedule(worker: Worker, name: str, when: str, chore: Chore) -> ScheduleInput:
+    does = DBOS.workflow(name=name)(_scheduled(worker, name, chore))
+    return {"schedule_name": name, "schedule": when, "workflow_fn": does}
 
 
-def _scheduled(name: str, chore: Chore) -> Callable[[datetime, Any], Coroutine[Any, Any, None]]:
+def _scheduled(worker: Worker, name: str, chore: Chore) -> Callable[[datetime, Any], Coroutine[Any, Any, None]]:
     async def scheduled(at: datetime, about: Any) -> None:  # noqa: ARG001 - as schedules are called
+        worker.note_work()
         try:
             await chore()
         except Exception as error:  # noqa: BLE001 - it is tried again next time
