@@ -27,10 +27,19 @@ from preceptor.domain.experiments.distributions import (
 )
 from preceptor.domain.experiments.power import POWER, detectable, units_needed
 
-scipy: Any = import_module("scipy.stats")
-special: Any = import_module("scipy.special")
-proportion: Any = import_module("statsmodels.stats.proportion")
-planning: Any = import_module("statsmodels.stats.power")
+
+class Later:
+    """A module that takes long to read: only who asks it something reads it, and not whoever collects tests."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+scipy, special = Later("scipy.stats"), Later("scipy.special")
+proportion, planning = Later("statsmodels.stats.proportion"), Later("statsmodels.stats.power")
 
 CHANCE = random.Random(20_261_116)
 
