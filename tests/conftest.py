@@ -1,3 +1,4 @@
+import gc
 import signal
 from collections.abc import AsyncGenerator, Iterator
 from functools import cache
@@ -53,6 +54,11 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest go first, so that at the end no core waits for the other."""
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """What was read to find the tests stays: it is not looked through for garbage again and again."""
+    gc.freeze()
 
 
 @pytest.fixture
