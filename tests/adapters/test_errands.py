@@ -161,6 +161,27 @@ def test_what_a_worker_leaves_to_others_is_out_of_its_hands_before_it_ends(
     assert [one.getMessage() for one in caplog.records if one.name == "dbos"] == []
 
 
+def test_a_worker_that_stops_says_nothing_of_an_errand_that_was_sent_again_meanwhile(
+    tmp_path: Path, url: str, caplog: pytest.LogCaptureFixture
+):
+    async def stopped() -> None:
+        model = Busy(lambda _: "Here.")
+        async with (
+            opened(tmp_path, let_go(), url, worker=False, lease=UNHURRIED) as server,
+            opened(tmp_path, model, url, lease=UNHURRIED, worker_concurrency=1) as worker,
+        ):
+            taken = await begin(server)
+            await model.asked()
+            row, _ = await worker.turns.get(TurnId(taken.turn_id))
+            owner, errands = server.session.caller.owner, server.session.means.errands
+            assert errands is not None
+            given = Errand(TURN, taken.turn_id, owner.org_id, owner.user_id, row.epoch - 1)
+            await errands.send(given, again=True)
+
+    asyncio.run(stopped())
+    assert [one.getMessage() for one in caplog.records if one.name == "dbos"] == []
+
+
 async def test_an_errand_that_comes_late_disturbs_no_one(tmp_path: Path, url: str):
     model = Busy(lambda _: "Here.")
     async with opened(tmp_path, let_go(), url, worker=False) as server, opened(tmp_path, model, url) as worker:

@@ -185,3 +185,9 @@ def quieten() -> None:
     dbos.handlers[:] = [logging.NullHandler()]
     dbos.propagate = True
     dbos.setLevel(logging.WARNING)
+    dbos.addFilter(_matters)
+
+
+def _matters(record: logging.LogRecord) -> bool:
+    """Whoever finds an errand given up sends it again, also while DBOS still writes down that it was given up."""
+    return "is no longer owned by this execution" not in record.getMessage()

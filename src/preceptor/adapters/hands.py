@@ -64,6 +64,12 @@ class Worker(msgspec.Struct, frozen=True):
         if self.at_work and seconds:
             await asyncio.wait(set(self.at_work), timeout=seconds)
 
+    async def let_go(self) -> None:
+        """Of errands that were sent again meanwhile: of each, DBOS waits for what comes of it where it is taken up."""
+        for task in self.at_work:
+            task.cancel()
+        await self.finish(LAST_WORDS)
+
 
 @asynccontextmanager
 async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
@@ -85,6 +91,7 @@ async def working(queues: Queues, worker: Worker) -> AsyncGenerator[None]:
         await worker.finish(worker.grace)
         await worker.leave()
         await worker.finish(LAST_WORDS)
+        await worker.let_go()
         await queues.apart(DBOS.destroy, destroy_registry=True)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())  # its own was taken away by DBOS
         _one_worker.release()
