@@ -636,6 +636,12 @@ def test_a_link_made_without_a_server_names_the_address_and_says_to_start_one(on
     assert "preceptor serve" in shown
 
 
+def test_that_no_server_runs_is_said_only_where_that_is_known(on: Cli, database_url: str):
+    shown = on("link").out
+    assert ("No server is running" in shown) is ("postgresql" not in database_url)
+    assert ("Put the address of your server" in shown) is ("postgresql" in database_url)
+
+
 async def test_a_link_made_without_a_server_works_once_when_one_is_started(cli: Cli, tmp_path: Path):
     import anyio.to_thread
 

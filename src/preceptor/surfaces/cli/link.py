@@ -1,7 +1,12 @@
 """`preceptor link`."""
 
+from typing import TYPE_CHECKING
+
 from preceptor.surfaces.cli.addresses import address
 from preceptor.surfaces.cli.console import AsJson, say, say_json
+
+if TYPE_CHECKING:
+    from preceptor.settings import Settings
 
 
 def link(as_json: AsJson = False) -> None:
@@ -28,4 +33,13 @@ def link(as_json: AsJson = False) -> None:
     say((url, "bold"))
     say(("It works once, within 15 minutes.", "dim"))
     if not running:
-        say(f"No server is running on {settings.data_dir}: start one with `preceptor serve`, then open the link.")
+        say(_what_first(settings, where))
+
+
+def _what_first(settings: "Settings", where: str) -> str:
+    """A file has one server at most, and that would hold it. A database of many may have any, at any address."""
+    from preceptor.adapters.storage.locating import SqliteFile, locate
+
+    if isinstance(locate(settings.database), SqliteFile):
+        return f"No server is running on {settings.data_dir}: start one with `preceptor serve`, then open the link."
+    return f"Put the address of your server in the place of {where}, or start one here with `preceptor serve`."
