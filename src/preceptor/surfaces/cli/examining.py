@@ -56,14 +56,8 @@ def _closed_to(settings: "Settings") -> int:
     from preceptor.adapters.storage.opening import locate
     from preceptor.adapters.storage.sealed import sealed_in
 
-    given, file = settings.secret_key, settings.data_dir / "secret.key"
     try:
-        key = given.get_secret_value() if given is not None else file.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        key = None
-    except (OSError, UnicodeDecodeError):
-        return 0
-    try:
+        key = settings.kept_secret_key.found()
         database = locate(settings.database)
         return sum(not _opens(key, *one) for one in sealed_in(database)) if _is_ours(database) else 0
     except PreceptorError:

@@ -66,9 +66,9 @@ class Step(msgspec.Struct):
     def hear(self, text: str) -> "Block | None":
         """Go on with the text. Answers with the blocks that have become whole, if any: they end with an empty line."""
         self.text += text
-        before, rest = self.settled, self.rest
-        if "\n" in text and len(rest) >= self.looked_for and EMPTY_LINE.search(rest):
-            self.settled += whole_until(rest)
+        before = self.settled
+        if "\n" in text and len(self.text) - before >= self.looked_for and EMPTY_LINE.search(self.text, before):
+            self.settled += whole_until(self.rest)
             self.looked_for = len(self.rest) * 9 // 8
         if self.settled == before:
             return None
